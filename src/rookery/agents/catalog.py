@@ -1,4 +1,4 @@
-"""The one list of the agents that Rookery knows."""
+"""The list of the agents that Rookery supports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AGENTS: Mapping[str, Agent] = {
     agent.name: agent for agent in (CLAUDE, CODEX, DEMO, GEMINI, OPENCODE, SHELL)
 }
 
-#: The programs that run as a server for several sessions, and the argument that makes them one.
+#: The programs that can run as a server for several sessions, with the argument for that.
 SHARED_SERVERS: Mapping[str, str] = {
     agent.program: agent.abilities.server_argument
     for agent in AGENTS.values()

@@ -61,25 +61,25 @@ def read_screen(screen: Screen) -> View:
     above, below = rules[-2:]
     inside = lines[above + 1 : below]
     working = any(_WORKING in line for line in lines[max(0, above - 3) : above])
-    # Words that are typed may have a list of their own.
+    # A typed draft may contain a list of its own.
     if (draft := _draft(inside)) is None and any(map(_OPTION.match, inside)):
         return View(None, _dialog(inside), working)
     return View(draft, None, working)
 
 
 def _dialog(inside: Sequence[str]) -> Dialog:
-    found = choices.read(inside)
-    asked = inside[: found.rows[0]]
-    text = " ".join(line.strip() for line in asked)
-    # The title begins in the second column, what it is about in the fourth.
+    options = choices.read(inside)
+    text_lines = inside[: options.rows[0]]
+    text = " ".join(line.strip() for line in text_lines)
+    # The title begins in the second column, its subject in the fourth.
     title = inside[0].strip()
-    about = "\n".join(line[3:] for line in asked[1:] if line.startswith("   "))
-    kind = "permission" if asked[-1].strip() == _PROMPT else "question"
+    about = "\n".join(line[3:] for line in text_lines[1:] if line.startswith("   "))
+    kind = "permission" if text_lines[-1].strip() == _PROMPT else "question"
     dialog = Dialog(
         "permission" if kind == "permission" else "question",
         text,
-        found.options,
-        found.chosen,
+        options.options,
+        options.chosen,
         subjects=(about,) if about else (title,),
     )
     return bounded(dialog)
@@ -87,17 +87,17 @@ def _dialog(inside: Sequence[str]) -> Dialog:
 
 def _cut_dialog(above: Sequence[str]) -> Dialog | None:
     """Read a dialog whose head has scrolled off the screen, above its lower rule."""
-    found = choices.read(above)
-    if not found.options or not found.is_numbered:
+    options = choices.read(above)
+    if not options.options or not options.is_numbered:
         return None
-    asked = [line for line in above[: found.rows[0]] if line.strip()]
-    is_permission = bool(asked) and asked[-1].strip() == _PROMPT
-    about = "\n".join(line[3:] for line in asked if line.startswith("   "))
+    text_lines = [line for line in above[: options.rows[0]] if line.strip()]
+    is_permission = bool(text_lines) and text_lines[-1].strip() == _PROMPT
+    about = "\n".join(line[3:] for line in text_lines if line.startswith("   "))
     dialog = Dialog(
         "permission" if is_permission else "question",
-        " ".join(line.strip() for line in asked),
-        found.options,
-        found.chosen,
+        " ".join(line.strip() for line in text_lines),
+        options.options,
+        options.chosen,
         subjects=(about,) if about else (),
         is_cut=True,
     )
@@ -151,6 +151,6 @@ DEMO = Agent(
         read=read_screen,
         keys=DialogKeys("1", re.compile("Yes"), "escape", re.compile(r"No, .*\(esc\)")),
     ),
-    # It writes down what is said, and uses no tokens.
+    # The transcript has the messages, and no token counts.
     transcript=TranscriptDialect(name=r"{id}\.jsonl", read=read_transcript),
 )

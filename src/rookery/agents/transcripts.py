@@ -68,7 +68,7 @@ def read_usage(agent: str, line: bytes) -> Usage | None:
 
 
 def is_named_after(agent: str, path: str, native_id: str) -> bool:
-    """Return whether the file name is that of the session's transcript."""
+    """Return whether a file has the name of the session's transcript."""
     if (dialect := _dialect(agent)) is None or not native_id:
         return False
     name = dialect.name.format(id=re.escape(native_id), head=re.escape(native_id[:8]))
@@ -76,7 +76,7 @@ def is_named_after(agent: str, path: str, native_id: str) -> bool:
 
 
 def is_of_subagent(agent: str, path: str) -> bool:
-    """Return whether a transcript is that of a session's subagent, not its own."""
+    """Return whether a transcript belongs to a subagent, not to the session itself."""
     dialect = _dialect(agent)
     names = dialect.subagents if dialect else None
     return names is not None and bool(names.fullmatch(PurePath(path).name))

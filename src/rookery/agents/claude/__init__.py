@@ -8,8 +8,8 @@ NAME = "claude"
 #: What a project's folder may hold that runs programs once the folder is trusted.
 PROJECT_FILES = (".claude", ".mcp.json")
 
-#: The variable that it sets for the programs that it runs.
+#: The environment variable that Claude Code sets for the programs that it runs.
 OWN_VARIABLE = "CLAUDECODE"
 
-#: The key of Rookery's configuration that lists more of its folders of settings.
+#: The key of Rookery's configuration that lists more of Claude Code's settings folders.
 FOLDERS_KEY = "claude_config_dirs"

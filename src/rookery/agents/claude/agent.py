@@ -1,4 +1,4 @@
-"""Claude Code: how it is started and typed into. Level: controlled."""
+"""Claude Code: how it is started, and how text is typed into it. Level: controlled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rookery.ports.agent import (
     ScreenDialect,
 )
 
-#: ``dontAsk`` refuses what it would ask; in ``auto`` a model decides instead of a person.
+#: ``dontAsk`` denies what it would ask about; in ``auto`` a model decides instead of a person.
 MODES: Mapping[str, Autonomy] = {
     "plan": Autonomy.READ,
     "default": Autonomy.ASK,
@@ -34,8 +34,8 @@ MODES: Mapping[str, Autonomy] = {
     "bypassPermissions": Autonomy.ALL,
 }
 
-#: Seen with 2.1: short pastes are composed and trimmed, long ones only stripped. Words that
-#: turn the direction of writing are put back into the box for its person to look at.
+#: Observed with 2.1: short pastes are composed and trimmed, long ones only stripped. Text that
+#: changes the writing direction is put back into the box for the user to check.
 REWRITING = Rewriting(
     tab="    ", trims=True, strips=True, splits=True, composes=True, reviews=DIRECTIONS
 )
@@ -55,10 +55,10 @@ def command_line(spec: LaunchSpec) -> CommandLine:
     if not spec.tools:
         return CommandLine(tuple(argv), {file: hook_settings(spec.hook, EVENTS)})
     tools = spec.folder / "mcp.json"
-    # They are allowed here: our MCP server checks the badge of each caller.
-    given = hook_settings(spec.hook, EVENTS, allow=("mcp__rookery",))
+    # The tools are allowed here: Rookery's MCP server checks the badge of each caller.
+    settings = hook_settings(spec.hook, EVENTS, allow=("mcp__rookery",))
     argv += ["--mcp-config", str(tools)]
-    return CommandLine(tuple(argv), {file: given, tools: _tools(spec)})
+    return CommandLine(tuple(argv), {file: settings, tools: _tools(spec)})
 
 
 def _tools(spec: LaunchSpec) -> str:
@@ -87,7 +87,12 @@ CLAUDE = Agent(
         interrupt=("escape",),
         clearing=("ctrl-c",),
         quit="/exit",
-        stop_subagents=("ctrl-x", "ctrl-k", "ctrl-x", "ctrl-k"),  # the first pair asks back
+        stop_subagents=(
+            "ctrl-x",
+            "ctrl-k",
+            "ctrl-x",
+            "ctrl-k",
+        ),  # the first pair opens a confirmation
         rewriting=REWRITING,
         pasted=re.compile(r"(?:\[Pasted text #\d+(?: \+\d+ lines)?\]\s*)+"),
         why_not=why_not,

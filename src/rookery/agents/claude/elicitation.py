@@ -1,4 +1,4 @@
-"""Read and answer an MCP server's form for the person: each field is a question. Pure."""
+"""Read and answer an MCP server's form: each field is a question to the user. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rookery.agents.shared.claude_style_hooks import MAX_TEXT_CHARS
 from rookery.model.permissions import Call, Outcome, Question, Verdict
 from rookery.ports.agent import Payload
 
-#: The name of such a request, in place of a tool's.
+#: The name of such a request, used instead of a tool name.
 TOOL = "Elicitation"
 
-#: The answers to a server that only wants a yes, for instance to open a page.
+#: The answers to a server that only asks for agreement, for example to open a page.
 YES, NO = "Accept", "Decline"
 
 _TRUE = frozenset({"true", "yes", "y", "1", "on"})
@@ -22,34 +22,34 @@ _TRUE = frozenset({"true", "yes", "y", "1", "on"})
 def read(payload: Payload) -> Call | None:
     match payload:
         case {"hook_event_name": "Elicitation", "message": str(message)}:
-            given = {"server": payload.get("mcp_server_name", ""), "message": message}
-            return Call(TOOL, {**given, "url": payload.get("url", "")}, _questions(payload))
+            form = {"server": payload.get("mcp_server_name", ""), "message": message}
+            return Call(TOOL, {**form, "url": payload.get("url", "")}, _questions(payload))
         case _:
             return None
 
 
 def _questions(payload: Payload) -> tuple[Question, ...]:
     fields = _fields(payload)
-    asked = (Question(text, _options(field)) for text, _, field in _named(payload, fields))
-    return tuple(asked) or (Question(_message(payload), (YES, NO)),)
+    questions = (Question(text, _options(field)) for text, _, field in _named(payload, fields))
+    return tuple(questions) or (Question(_message(payload), (YES, NO)),)
 
 
 def answer(payload: Payload, verdict: Verdict | None) -> str:
-    """Write the hook's answer; an empty one leaves the question to the dialog."""
+    """Return the hook's answer; an empty one leaves the question to the dialog."""
     if verdict is None or verdict.outcome in {Outcome.GONE, Outcome.ALLOWED}:
         return ""  # allowing the question does not answer it
-    said: dict[str, object] = {"hookEventName": "Elicitation", "action": "decline"}
+    output: dict[str, object] = {"hookEventName": "Elicitation", "action": "decline"}
     content = _content(payload, verdict) if verdict.outcome is Outcome.ANSWERED else None
     if content is not None:
-        said |= {"action": "accept", "content": content}
-    return json.dumps({"hookSpecificOutput": said})
+        output |= {"action": "accept", "content": content}
+    return json.dumps({"hookSpecificOutput": output})
 
 
 def _content(payload: Payload, verdict: Verdict) -> dict[str, object] | None:
-    """Fill in the form; ``None`` if its person declines."""
+    """Return the completed form; ``None`` if the user declines."""
     fields = _fields(payload)
     if not fields:
-        accepts = [YES] in [list(given) for given in verdict.answers.values()]
+        accepts = [YES] in [list(chosen) for chosen in verdict.answers.values()]
         return {} if accepts else None
     return {
         name: _value(field, ", ".join(verdict.answers[text]))
@@ -58,20 +58,20 @@ def _content(payload: Payload, verdict: Verdict) -> dict[str, object] | None:
     }
 
 
-def _value(field: Mapping[str, Any], said: str) -> object:
-    """Convert an answer to the field's type; the server refuses a text that does not fit."""
+def _value(field: Mapping[str, Any], answer: str) -> object:
+    """Convert an answer to the field's type; the server rejects a text of another type."""
     try:
         match field.get("type"):
             case "integer":
-                return int(said)
+                return int(answer)
             case "number":
-                return float(said)
+                return float(answer)
             case "boolean":
-                return said.strip().lower() in _TRUE
+                return answer.strip().lower() in _TRUE
             case _:
-                return said
+                return answer
     except ValueError:
-        return said
+        return answer
 
 
 def _named(

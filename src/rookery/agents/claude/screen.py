@@ -13,8 +13,8 @@ from rookery.model.screens import Dialog, Screen, View, bounded
 _RULE = re.compile(r"[─━]{20,}.*")
 #: The upper edge of a dialog.
 _EDGE = re.compile(r"[─━▔]{20,}.*")
-#: The option that Enter would choose, in a dialog without a footer: no box can stand below the
-#: last rule.
+#: The option that Enter would choose, in a dialog without a footer: an input box is never below
+#: the last rule.
 _CHOSEN = re.compile(r" {2,}❯ \S")
 #: The lines above and below what a dialog is about.
 _DASHES = re.compile(r"╌{20,}.*")
@@ -23,9 +23,9 @@ _ARGUMENT = re.compile(r"\w+\((?P<value>.+)\)")
 _NAMED = re.compile(r"url: (?P<value>.+)")
 #: Shown in place of a call that is too long.
 _WITHHELD = "(value cannot be shown in full"
-#: The question whether its plan may be carried out.
+#: The question whether the plan may be executed.
 _PLAN = re.compile(r"Would you like to proceed\?|Exit plan mode\?")
-#: The line above the box while it works.
+#: The line above the box while Claude Code works.
 _SPINNER = re.compile(r"[·✢✳✶✻✽*] \S.*…(?: \(.*)?\s*")
 #: The last line of a dialog: a permission, a question, trust, a menu.
 _FOOTER = re.compile(r"\b(?:Esc to (?:cancel|exit)|Enter to (?:confirm|select|continue))\b")
@@ -37,7 +37,7 @@ _SELECTED_NUMBER = re.compile(r"\s*❯ \d+\. ")
 #: The beginning of a draft with completions below its box: a command, a file.
 _COMPLETED = ("/", "@")
 _COMMAND = re.compile(r"/\S*")
-#: A command that it offers while one is typed: its name, and other names of the same command.
+#: A command that is offered while one is typed: its name, and its aliases.
 _OFFER = re.compile(r"  (?P<mark>[❯ ]) (?P<name>/\S+)(?: \((?P<others>[^)]*)\))?(?:\s|$)")
 #: Overlays that take the keys while the input box stays on the screen, and their names.
 _OVERLAYS = (
@@ -45,7 +45,7 @@ _OVERLAYS = (
     (re.compile(r".*\benter to return · space to reply\b"), "its list of agents is open"),
 )
 
-#: Rows below the box at most: the mode, hints, a status line of the user's own.
+#: Maximum rows below the box: the mode, hints, the user's own status line.
 _MAX_ROWS_BELOW_BOX = 6
 
 
@@ -75,7 +75,7 @@ def read(screen: Screen) -> View:
 
 
 def _is_chosen_from(screen: Screen, rules: Sequence[int]) -> bool:
-    """Return whether options stand below the last rule, which are not completions."""
+    """Return whether there are options below the last rule that are not completions."""
     below = screen.lines[rules[-1] + 1 :] if rules else ()
     if any(_SELECTED_NUMBER.match(line) for line in below):
         return True
@@ -94,7 +94,7 @@ def _offers(over: Sequence[str], status: Sequence[str]) -> Sequence[re.Match[str
 
 
 def _instead(draft: str, offers: Sequence[re.Match[str]]) -> str:
-    """Return the command that Enter would take from the list; empty if that is the draft."""
+    """Return the command that Enter would take from the list; empty if it equals the draft."""
     for offer in offers:
         if offer["mark"] == "❯":
             others = (f"/{each.strip()}" for each in (offer["others"] or "").split(","))
@@ -114,8 +114,8 @@ def _cut_view(screen: Screen, rules: Sequence[int]) -> View:
 
 def _overlay(status: Sequence[str]) -> str:
     """Return which overlay takes the keys instead of the box; empty if none does."""
-    found = (name for line in status for sign, name in _OVERLAYS if sign.match(line))
-    return next(found, "")
+    names = (name for line in status for sign, name in _OVERLAYS if sign.match(line))
+    return next(names, "")
 
 
 def _draft(inside: Sequence[str]) -> str | None:
@@ -130,36 +130,36 @@ def _draft(inside: Sequence[str]) -> str | None:
 
 def _dialog(lines: Sequence[str]) -> Dialog:
     """Read a dialog: the text below the last rule but one, without the options."""
-    # Edges begin in the first column; the agent's own words never do.
+    # Edges begin in the first column; the agent's own text never does.
     edges = [row for row, line in enumerate(lines) if _EDGE.fullmatch(line)]
     parts = [lines[row + 1 :] for row in reversed(edges)] or [lines]
     asking = [part for part in parts if "?" in " ".join(part)]
     inside = (asking or parts)[0]
-    found = choices.read(inside)
-    unnumbered = () if found.is_numbered else found.rows
+    options = choices.read(inside)
+    unnumbered = () if options.is_numbered else options.rows
     # A wrapped line of a command may begin like an option: only the last list has options.
-    first_option = found.rows[0] if found.rows else 0
-    said = [
+    first_option = options.rows[0] if options.rows else 0
+    text_lines = [
         line.strip()
         for row, line in enumerate(inside)
         if row not in unnumbered
         and not (row >= first_option and _OPTION.match(line))
         and line.strip(" ╌─━")
     ]
-    text = " ".join(line for line in said if not _FOOTER.search(line))
+    text = " ".join(line for line in text_lines if not _FOOTER.search(line))
     is_plan = _PLAN.search(text) is not None
     permission = is_plan or "Do you want to" in text
     shown: tuple[str, ...] | None = None
     if permission and not is_plan:
-        above = inside[: found.rows[0]] if found.rows else inside
+        above = inside[: options.rows[0]] if options.rows else inside
         shown = _shown_part(above, has_head=bool(edges))
     dialog = Dialog(
         "permission" if permission else "question",
         text,
-        found.options,
-        found.chosen,
-        found.is_numbered,
-        (PLAN,) if is_plan else _subjects(inside, found.rows) if shown is None else shown,
+        options.options,
+        options.chosen,
+        options.is_numbered,
+        (PLAN,) if is_plan else _subjects(inside, options.rows) if shown is None else shown,
         is_cut=shown is not None,
     )
     return bounded(dialog)
@@ -171,20 +171,20 @@ def _shown_part(above: Sequence[str], *, has_head: bool) -> tuple[str, ...] | No
     if len(dashes) > 1:
         body = " ".join(line.strip() for line in above[dashes[0] + 1 : dashes[-1]])
         return () if body.startswith(_WITHHELD) else None
-    if dashes:  # the upper one has scrolled away, and the beginning of the call with it
+    if dashes:  # the upper dashes have scrolled away, and the beginning of the call with them
         return ("\n".join(_unmarked(line) for line in above[: dashes[0]]),)
     return None if has_head else ()
 
 
 def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
-    """Return what a dialog is about: the whole command between the dashes, or its path."""
+    """Return the subject of a dialog: the whole command between the dashes, or its path."""
     above = list(inside[: options[0]] if options else inside)
     title = next((line.strip() for line in above if line.strip()), "")
     dashes = [row for row, line in enumerate(above) if _DASHES.fullmatch(line)]
     if len(dashes) < 2:  # noqa: PLR2004 - one above, one below
-        asked = [line.strip() for line in above if line.strip() and line[0] not in " ←"]
+        subject_lines = [line.strip() for line in above if line.strip() and line[0] not in " ←"]
         lines = [line.strip() for line in above if line.strip()]
-        return (" ".join(asked), *lines) if asked else tuple(lines)
+        return (" ".join(subject_lines), *lines) if subject_lines else tuple(lines)
     body = [_unmarked(line) for line in above[dashes[0] + 1 : dashes[-1]]]
     if title.endswith("command"):
         return ("\n".join(body),)

@@ -11,15 +11,15 @@ from rookery.model.lifecycle import Activity
 from rookery.model.sessions import NativeId
 from rookery.ports.transcript import SessionEntry, SessionFiles
 
-#: What it calls its states; "shell" is a command that goes on after the turn.
+#: Claude Code's names for its states; "shell" is a command that continues after the turn.
 _ACTIVITIES = {"idle": Activity.IDLE, "shell": Activity.IDLE, "busy": Activity.WORKING}
 
-#: What it waits for while a menu of its own is open, such as that of /model: no turn asks that.
+#: The value of "waiting for" while one of its own menus is open, such as /model: no turn asks.
 MENU = "dialog open"
 
 
 def read(text: str) -> SessionEntry | None:
-    """Read a file. ``None`` for one that is half written: it is being written again."""
+    """Parse a file. ``None`` if it is half written: it will be written again."""
     try:
         match json.loads(text):
             case {
@@ -36,11 +36,11 @@ def read(text: str) -> SessionEntry | None:
         return None
 
 
-def _claim(found: dict[str, object]) -> Claim | None:
-    status, moment = found.get("status"), found.get("statusUpdatedAt")
+def _claim(fields: dict[str, object]) -> Claim | None:
+    status, moment = fields.get("status"), fields.get("statusUpdatedAt")
     if not isinstance(status, str) or not isinstance(moment, int):
         return None
-    waits_for = found.get("waitingFor")
+    waits_for = fields.get("waitingFor")
     asked = waits_for if isinstance(waits_for, str) else "It waits."
     kinds = {"permission prompt": Activity.PERMISSION}
     activity = (

@@ -1,6 +1,6 @@
 """Shell commands that Claude Code runs when it loads a skill or a command file. Pure.
 
-No hook tells of them: Claude replaces each by its output before the model sees the text.
+No hook reports them: Claude replaces each by its output before the model sees the text.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _MARK = re.compile(r"!`|```!")
 _HOOKS = re.compile(r"^\s*[\"']?hooks[\"']?\s*:", re.MULTILINE)
 
 
-def named_file(tool: str, given: Mapping[str, Any]) -> str:
+def named_file(tool: str, tool_input: Mapping[str, Any]) -> str:
     """Return the name of the skill or command that a call loads; empty if it is unclear."""
-    found = next((given[field] for field in _FIELDS[tool] if field in given), "")
-    words = found.split(maxsplit=1) if isinstance(found, str) else []
+    name = next((tool_input[field] for field in _FIELDS[tool] if field in tool_input), "")
+    words = name.split(maxsplit=1) if isinstance(name, str) else []
     return words[0].lstrip("/") if words else ""
 
 
 def inline_commands(text: str) -> tuple[str, ...] | None:
-    """Return the commands that a text has Claude run; ``None`` if they cannot be told."""
+    """Return the commands that a text makes Claude run; ``None`` if that is unclear."""
     blocks = [found[1] for found in _BLOCK.finditer(text)]
     rest = _BLOCK.sub("", text)
     inline = [found[1] for found in _INLINE.finditer(rest)]

@@ -1,4 +1,4 @@
-"""Read what Claude Code puts into a user's line on its own account. As of 2.1."""
+"""Read what Claude Code itself adds to the lines of the user. As of 2.1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COMMAND = re.compile(
 )
 _OUTPUT = re.compile(r"<local-command-(?:stdout|stderr)>(.*?)</local-command-", re.DOTALL)
 
-#: A shell command that a person has typed after "!", and what it printed.
+#: A shell command that the user typed after "!", and its output.
 _SHELL = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
 _SHELL_OUTPUT = re.compile(r"<bash-stdout>(.*?)</bash-stdout>", re.DOTALL)
 
@@ -24,7 +24,7 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def read(text: str) -> Iterator[tuple[Literal["prompt", "words", "result"], str]]:
-    """Say what a user's line is: a prompt, a command, or what a command printed."""
+    """Return the kind of a user's line: a prompt, a command, or a command's output."""
     if command := _COMMAND.match(text):
         yield "prompt", f"{command['name']} {command['args']}"
     elif output := _OUTPUT.match(text):

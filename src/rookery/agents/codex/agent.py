@@ -1,8 +1,8 @@
-"""Codex CLI: how it is started and typed into. Level: controlled.
+"""Codex CLI: how it is started, and how text is typed into it. Level: controlled.
 
-It runs trusted hooks only, known by a hash of their command; the command line of a session
-declares the hooks that it brings as trusted. The start hook comes with the first prompt, so the
-screen tells that it is up.
+Codex runs trusted hooks only, which it identifies by a hash of their command. The command line
+of a session declares its hooks as trusted. The start hook comes with the first prompt, so only
+the screen shows that Codex is up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from rookery.ports.agent import (
     ScreenDialect,
 )
 
-#: ``plan`` and ``default`` are ours; the others are its sandboxes, in which it runs commands.
+#: ``plan`` and ``default`` are Rookery's names; the others are Codex's sandboxes, in which it
+#: runs commands.
 MODES: Mapping[str, Autonomy] = {
     "plan": Autonomy.READ,
     "default": Autonomy.ASK,
@@ -37,10 +38,10 @@ MODES: Mapping[str, Autonomy] = {
     "danger-full-access": Autonomy.ALL,
 }
 
-#: Approvals go to a person: its user's settings can name a model as the reviewer.
+#: A person decides approvals: the user's settings can name a model as the reviewer.
 _ASKS_A_PERSON = ("--sandbox", "read-only", "-c", 'approvals_reviewer="user"')
 
-#: The arguments of the modes that are ours.
+#: The arguments for the modes with Rookery's names.
 _OUR_MODES = {
     "plan": ("--sandbox", "read-only", "--ask-for-approval", "never"),
     "default": (*_ASKS_A_PERSON, "--ask-for-approval", "on-request"),
@@ -48,7 +49,8 @@ _OUR_MODES = {
 
 
 def command_line(spec: LaunchSpec) -> CommandLine:
-    # Otherwise it starts a daemon that outlives it and keeps the first session's environment.
+    # Otherwise Codex starts a daemon that outlives it and keeps the first session's
+    # environment.
     argv = [*spec.command, "--no-daemon"]
     for setting in (*_hook_settings(spec.hook), *_tool_settings(spec.tools)):
         argv += ["-c", setting]
@@ -64,7 +66,7 @@ def command_line(spec: LaunchSpec) -> CommandLine:
 
 
 def _tool_settings(tools: Sequence[str]) -> Iterable[str]:
-    """Let it run our tools unasked: our MCP server checks each caller."""
+    """Return settings that allow Rookery's tools unasked: its MCP server checks each caller."""
     if tools:
         program, *arguments = tools
         server = "mcp_servers.rookery"
@@ -75,9 +77,9 @@ def _tool_settings(tools: Sequence[str]) -> Iterable[str]:
 
 
 def _hook_settings(command: str) -> Iterable[str]:
-    """Return settings that give the session our hooks, and declare them as trusted.
+    """Return settings that give the session Rookery's hooks, and declare them as trusted.
 
-    The command line wins over a project's settings, which could otherwise switch them off.
+    The command line overrides a project's settings, which could otherwise disable them.
     """
     yield "features.hooks=true"
     trusted = []
@@ -106,7 +108,7 @@ CODEX = Agent(
     input=InputDialect(
         quiet=5.0,  # only an error of its model is reported by nothing else
         interrupt=("escape",),
-        # Before and behind the cursor, a line each; ctrl-c would end it if its box were empty.
+        # Two lines: before and after the cursor. ctrl-c would end Codex if its box were empty.
         clearing=("ctrl-u", "ctrl-k") * 25,
         quit="/quit",
         pasted=re.compile(r"(?:\[Pasted Content \d+ chars\](?: #\d+)?\s*)+"),

@@ -33,12 +33,15 @@ EVENTS: Mapping[str, tuple[str, int]] = {
 class CodexHooks(ClaudeStyleHooks):
     def read(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
         for fact in super().read(payload, session):
-            # The hook tells the folder that the model has named for a command, if it has.
+            # The hook contains the folder that the model chose for a command, if it chose one.
             is_use = isinstance(fact, ToolUsed)
             yield structs.replace(fact, folder=payload["cwd"]) if is_use else fact
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
-        """Write a decision. Codex runs the tool at an answer that it does not know."""
+        """Return the hook's answer.
+
+        Codex runs the tool if it does not understand the answer.
+        """
         if payload["hook_event_name"] != "PreToolUse":
             return super().answer(payload, verdict)
         if verdict is None or verdict.outcome is Outcome.GONE:

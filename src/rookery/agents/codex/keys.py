@@ -6,7 +6,7 @@ import re
 
 from rookery.agents.shared.keys import DialogKeys
 
-#: The last option may be cut off; the line below it says that Esc cancels.
+#: The last option may be cut off. The line below it shows that Esc cancels.
 KEYS = DialogKeys(
     "y",
     re.compile(r"Yes, .*\(y\)"),

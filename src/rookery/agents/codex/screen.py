@@ -13,19 +13,19 @@ from rookery.model.screens import Dialog, Screen, View, bounded
 _FOOTER = re.compile(
     r"\b(?:enter|esc)\b.*\b(?:confirm|cancel|close|back|skip|select|continue|quit|insert)\b"
 )
-#: The line that stands for the rest of a long command.
+#: The line that replaces the rest of a long command.
 _HIDDEN = re.compile(r"\[… \d+ lines?\] .*")
-#: What every dialog about a permission begins with.
+#: The beginning of every dialog about a permission.
 _PERMISSION = "Would you like"
 #: The last line of a turn.
 _TURN_END = re.compile(r"\s*Worked for .{1,40} • \d\d:\d\d\s*")
 _OPTION = re.compile(r"\s*(?:› )?\d+\. ")
-#: The last line while keys go to the search in earlier prompts; the box stays on the screen.
+#: The last line while keys go to the search in earlier prompts; the box stays visible.
 _SEARCH = re.compile(r"\s*reverse-i-search:")
 #: A draft that has a list of commands above it, and a command of that list.
 _COMMAND = re.compile(r"/\S*")
 _OFFER = re.compile(r"(?P<mark>[› ]) (?P<name>/\S+)(?: {2}|$)")
-#: Its message about an unknown slash command; the words stay in its box.
+#: The message about an unknown slash command; the text stays in the box.
 _UNRECOGNIZED = re.compile(r"\W*(?P<said>Unrecognized command '(?P<name>/\S*)'.*)")
 
 #: How it draws a conversation.
@@ -59,13 +59,13 @@ def read(screen: Screen) -> View:
 
 def why_refused(screen: Screen, words: str) -> str:
     name = words.split(maxsplit=1)[0]
-    said = (_UNRECOGNIZED.match(line) for line in reversed(screen.lines))
-    found = next((each for each in said if each and each["name"] == name), None)
-    return found["said"] if found else ""
+    messages = (_UNRECOGNIZED.match(line) for line in reversed(screen.lines))
+    refusal = next((each for each in messages if each and each["name"] == name), None)
+    return refusal["said"] if refusal else ""
 
 
 def _instead(draft: str, lines: Sequence[str]) -> str:
-    """Return the listed command that Enter would take, if it is another than the draft."""
+    """Return the listed command that Enter would take, if it differs from the draft."""
     if not _COMMAND.fullmatch(draft):
         return ""
     box = max(row for row, line in enumerate(lines) if line.startswith("›"))
@@ -100,23 +100,23 @@ def _dialog(lines: Sequence[str]) -> Dialog:
     ):
         start -= 1
     start += _rows_of_last_turn(lines[start:])
-    found = choices.read(lines[start:])
+    options = choices.read(lines[start:])
     # A wrapped line of a command may begin like an option: only the last list has options.
-    first = start + (found.rows[0] if found.rows else 0)
-    asked = [
+    first = start + (options.rows[0] if options.rows else 0)
+    text_lines = [
         line.strip()
         for row, line in enumerate(lines[start:], start)
         if row < first or not _is_option(line)
     ]
-    text = " ".join(line for line in asked if line and not _FOOTER.search(line))
+    text = " ".join(line for line in text_lines if line and not _FOOTER.search(line))
     permission = _PERMISSION in text
-    subjects = _subjects(lines[start:], found.rows)
+    subjects = _subjects(lines[start:], options.rows)
     shown, *hidden = _HIDDEN.split("\n".join(subjects), maxsplit=1)
     dialog = Dialog(
         "permission" if permission else "question",
         text,
-        found.options,
-        found.chosen,
+        options.options,
+        options.chosen,
         is_numbered=False,
         subjects=(shown,) if hidden else subjects,
         is_cut=bool(hidden),
@@ -124,12 +124,12 @@ def _dialog(lines: Sequence[str]) -> Dialog:
     return bounded(dialog)
 
 
-def _rows_of_last_turn(asked: Sequence[str]) -> int:
-    """Return how many rows, indented like a dialog, belong to the turn before it.
+def _rows_of_last_turn(rows: Sequence[str]) -> int:
+    """Return how many rows that are indented like a dialog belong to the turn before it.
 
-    Never rows of a permission: a command may have lines that look the same.
+    Rows of a permission are never counted: a command may have lines that look the same.
     """
-    for row, line in enumerate(asked):
+    for row, line in enumerate(rows):
         if _TURN_END.fullmatch(line):
             return row + 1
         if _PERMISSION in line:
@@ -138,7 +138,7 @@ def _rows_of_last_turn(asked: Sequence[str]) -> int:
 
 
 def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
-    """Return what a dialog is about: everything from the first ``$`` down to the options."""
+    """Return the subject of a dialog: everything from the first ``$`` to the options."""
     above = [line.strip() for line in (inside[: options[0]] if options else inside)]
     for row, line in enumerate(above):
         if line.startswith("$ "):

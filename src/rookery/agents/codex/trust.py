@@ -1,7 +1,8 @@
 """Read and edit the list of hooks that a user of Codex trusts, as of 0.166. Pure.
 
-The list is in ``config.toml``. It names a hook by its position: the file, the event, the number
-of the group and that of the hook in it. A hash tells whether it is the hook that was trusted.
+The list is in ``config.toml``. It identifies a hook by its position: the file, the event, the
+number of the group and the number of the hook in it. A hash shows whether it is still the hook
+that was trusted.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from rookery.ports.settings import FoundHook, TrustStanding
 #: From the worst to the best.
 _ORDER: tuple[TrustStanding, ...] = ("off", "changed", "untrusted", "trusted")
 
-#: Seconds that it gives a hook without a timeout, and the most that it gives some events.
+#: The timeout in seconds for a hook that sets none, and the maximum for some events.
 _DEFAULT_TIMEOUT_S, _SHORT_TIMEOUT_S = 600, 3
 
 #: The table that holds the list.
 _LIST = ("hooks", "state")
 
-#: The keys of ``hooks.json``. With another one at its top, Codex ignores the whole file.
+#: The keys of ``hooks.json``. With any other key at the top level, Codex ignores the file.
 _FILE_KEYS = frozenset({"description", "hooks"})
 
 
@@ -35,17 +36,21 @@ def require_known_keys(settings: Mapping[str, Any]) -> None:
         raise ConfigBroken(f"Codex ignores this file: it does not know the key {unknown[0]!r}.")
 
 
-def hashes(file: str, found: Iterable[FoundHook]) -> Mapping[str, str]:
+def hashes(file: str, hooks: Iterable[FoundHook]) -> Mapping[str, str]:
     """Return Codex's names of the hooks found in ``file``, and the hash of each."""
-    named = {}
-    for each in found:
+    hash_by_key = {}
+    for each in hooks:
         if each.event in EVENTS:
-            label, most = EVENTS[each.event]
-            given = each.timeout if isinstance(each.timeout, int) else _DEFAULT_TIMEOUT_S
-            timeout = min(given, _SHORT_TIMEOUT_S) if most == _SHORT_TIMEOUT_S else given
+            label, max_timeout = EVENTS[each.event]
+            own_timeout = each.timeout if isinstance(each.timeout, int) else _DEFAULT_TIMEOUT_S
+            timeout = (
+                min(own_timeout, _SHORT_TIMEOUT_S)
+                if max_timeout == _SHORT_TIMEOUT_S
+                else own_timeout
+            )
             key = f"{file}:{label}:{each.group}:{each.hook}"
-            named[key] = digest(label, each.command, timeout)
-    return named
+            hash_by_key[key] = digest(label, each.command, timeout)
+    return hash_by_key
 
 
 def digest(label: str, command: str, timeout: int) -> str:
@@ -57,9 +62,11 @@ def digest(label: str, command: str, timeout: int) -> str:
 
 
 def standing(text: str, trusted: Mapping[str, str]) -> TrustStanding:
-    """Return how the hooks with these names and hashes stand: as the worst of them."""
-    kept = _state(toml_edit.parse(text))
-    each = (_standing(kept.get(key), wanted) for key, wanted in trusted.items())
+    """Return the standing of the hooks with these keys and hashes: the worst among them."""
+    entries = _state(toml_edit.parse(text))
+    each = (
+        _standing(entries.get(key), expected_hash) for key, expected_hash in trusted.items()
+    )
     return min(each, key=_ORDER.index, default="untrusted")
 
 
@@ -67,31 +74,31 @@ def best(found: Iterable[TrustStanding]) -> TrustStanding:
     return max(found, key=_ORDER.index)
 
 
-def _standing(kept: object, wanted: str) -> TrustStanding:
-    match kept:
+def _standing(entry: object, expected_hash: str) -> TrustStanding:
+    match entry:
         case {"enabled": False}:
             return "off"
         case {"trusted_hash": str(known)}:
-            return "trusted" if known == wanted else "changed"
+            return "trusted" if known == expected_hash else "changed"
         case _:
             return "untrusted"
 
 
 def grant(text: str, trusted: Mapping[str, str]) -> str:
-    """Add hooks to the list, except those that are switched off.
+    """Add hooks to the list, except disabled ones.
 
     Raises ``ConfigBroken`` if nothing can be added.
     """
-    kept = _state(toml_edit.parse(text))
+    entries = _state(toml_edit.parse(text))
     new = {
-        each: wanted
-        for each, wanted in trusted.items()
-        if _standing(kept.get(each), wanted) in {"untrusted", "changed"}
+        each: expected_hash
+        for each, expected_hash in trusted.items()
+        if _standing(entries.get(each), expected_hash) in {"untrusted", "changed"}
     }
     text = _without(text, {(*_LIST, each) for each in new})
-    for each, wanted in new.items():
+    for each, expected_hash in new.items():
         table = f"[hooks.state.{toml_edit.string(each)}]\n"
-        trust = f"trusted_hash = {toml_edit.string(wanted)}\n"
+        trust = f"trusted_hash = {toml_edit.string(expected_hash)}\n"
         text = toml_edit.append(text, table + trust)
     try:
         toml_edit.parse(text)
@@ -104,40 +111,40 @@ def grant(text: str, trusted: Mapping[str, str]) -> str:
 
 def withdraw(text: str, keys: Collection[str]) -> str:
     """Remove hooks from the list, and the head of the list if it becomes empty."""
-    left = _without(text, {(*_LIST, each) for each in keys})
-    is_emptied = left != text and not _state(toml_edit.parse(left))
-    return _without(left, {_LIST}) if is_emptied else left
+    remaining = _without(text, {(*_LIST, each) for each in keys})
+    is_emptied = remaining != text and not _state(toml_edit.parse(remaining))
+    return _without(remaining, {_LIST}) if is_emptied else remaining
 
 
 def _without(text: str, paths: Collection[toml_edit.Path]) -> str:
-    """Remove these tables, but nothing that only looks like one, such as a line of a string."""
+    """Remove these tables, but not text that only looks like one, as in a string."""
     for table in reversed(list(toml_edit.tables(text))):
         if table.path in paths:
-            left = toml_edit.without_lines(text, table.start, table.end)
-            text = left if _lacks_only(table.path, text, left) else text
+            remaining = toml_edit.without_lines(text, table.start, table.end)
+            text = remaining if _lacks_only(table.path, text, remaining) else text
     return text
 
 
-def _lacks_only(path: toml_edit.Path, text: str, left: str) -> bool:
-    """Return whether a text that is left has all settings of the other but the table."""
+def _lacks_only(path: toml_edit.Path, text: str, remaining: str) -> bool:
+    """Return whether two texts have the same settings, except for the removed table."""
     expected = toml_edit.parse(text)
     try:
-        found = toml_edit.parse(left)
+        settings_after = toml_edit.parse(remaining)
     except ConfigBroken:
         return False
     _forget(expected, path)
-    for each in (found, expected):
+    for each in (settings_after, expected):
         for parent in (_LIST, _LIST[:1]):
             if not _at(each, parent):
                 _forget(each, parent)
-    return found == expected
+    return settings_after == expected
 
 
 def _at(settings: Mapping[str, Any], path: Iterable[str]) -> object:
-    found: object = settings
+    value: object = settings
     for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def _forget(settings: dict[str, Any], path: tuple[str, ...]) -> None:
@@ -147,5 +154,5 @@ def _forget(settings: dict[str, Any], path: tuple[str, ...]) -> None:
 
 
 def _state(settings: Mapping[str, Any]) -> Mapping[str, object]:
-    found = _at(settings, _LIST)
-    return found if isinstance(found, dict) else {}
+    entries = _at(settings, _LIST)
+    return entries if isinstance(entries, dict) else {}

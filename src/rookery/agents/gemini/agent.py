@@ -1,9 +1,9 @@
-"""Gemini CLI. Level: controlled where our hooks are installed; else observed.
+"""Gemini CLI. Level: controlled where Rookery's hooks are installed; else observed.
 
-It takes hooks from its user's settings only: settings named by the environment must belong to
-root. A hook cannot answer its dialogs, but can refuse a call before them. Its hint is grey, not
-faint, so the hint is known by its words. Pasted words are never run; only a typed ``!`` makes a
-shell of the box.
+Gemini reads hooks from the user's settings only: settings named by the environment must belong
+to root. A hook cannot answer its dialogs, but can deny a call before them. The hint in its box
+is grey, not faint, so it is recognised by its text. Pasted text is never run; only a typed
+``!`` turns the box into a shell.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ GEMINI = Agent(
     input=InputDialect(
         quiet=1.5,
         interrupt=("escape",),
-        pause=0.3,  # Enter is only another line for 40 ms after a paste, more if it is busy
+        pause=0.3,  # for 40 ms after a paste, more if Gemini is busy, Enter is a line break
         clearing=("ctrl-c",),
         quit="/quit",
         pasted=re.compile(r"(?:\[Pasted Text: \d+ (?:lines|chars)(?: #\d+)?\]\s*)+"),

@@ -21,8 +21,8 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import INEXACT, Call, Outcome, Stop, Verdict, digest
 from rookery.ports.agent import HookTraits, Payload
 
-#: Each event, and its timeout in milliseconds. The events for every piece of an answer are left
-#: out: their payloads hold the whole conversation.
+#: Each event, and its timeout in milliseconds. The events for every chunk of an answer are left
+#: out: their payloads contain the whole conversation.
 EVENTS: Mapping[str, int] = {
     "SessionStart": HOOK_TIMEOUT_S * 1000,
     "BeforeAgent": HOOK_TIMEOUT_S * 1000,
@@ -33,10 +33,10 @@ EVENTS: Mapping[str, int] = {
     "SessionEnd": HOOK_TIMEOUT_S * 1000,
 }
 
-#: The tool that asks its person a question.
+#: The tool that asks the user a question.
 ASKING = "ask_user"
 
-#: The names in its dialogs of tools that it asks about only if a hook tells it to.
+#: The names, in dialogs, of tools that Gemini asks about only if a hook requires it.
 _DISPLAYED = {
     "FindFiles": "glob",
     "GoogleSearch": "google_web_search",
@@ -46,10 +46,10 @@ _DISPLAYED = {
     "SearchText": "grep_search",
 }
 
-#: The answer that it reports after an error or an interruption.
+#: The answer that Gemini reports after an error or an interruption.
 _NOTHING = "[no response text]"
 
-#: Stands before the contents of mentioned files.
+#: The line before the contents of mentioned files.
 _MENTIONED = "\n--- Content from referenced files ---\n"
 
 
@@ -57,9 +57,9 @@ class GeminiHooks(ClaudeStyleHooks):
     def read(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
         match payload:
             case {"hook_event_name": "BeforeAgent", "prompt": str(prompt)}:
-                # It adds the contents of files that the words mention with "@".
+                # Gemini adds the contents of files that the prompt mentions with "@".
                 words = prompt.partition(_MENTIONED)[0]
-                # It reports what was typed during a turn once that turn is over.
+                # Gemini reports text that was typed during a turn once that turn is over.
                 yield facts.TurnStarted(session, words, is_only_one=True)
             case {"hook_event_name": "BeforeTool", "tool_name": str(tool)}:
                 yield facts.ToolCalled(session, tool[:MAX_NAME_CHARS])
@@ -71,7 +71,7 @@ class GeminiHooks(ClaudeStyleHooks):
                 else:
                     yield facts.TurnEnded(session, words.strip())
             case {"hook_event_name": "Notification", "notification_type": "ToolPermission"}:
-                pass  # a call, which is decided: see ``read_call``
+                pass  # a call to decide: see ``read_call``
             case _:
                 yield from super().read(payload, session)
 
@@ -80,13 +80,15 @@ class GeminiHooks(ClaudeStyleHooks):
             case {
                 "hook_event_name": "BeforeTool",
                 "tool_name": "ask_user",
-                "tool_input": {"questions": [_, *_] as questions} as given,
+                "tool_input": {"questions": [_, *_] as questions} as tool_input,
             }:
-                asked = tuple(read_question(each) for each in questions)
-                return Call(ASKING, given, asked, mark=_mark(payload))
+                parsed = tuple(read_question(each) for each in questions)
+                return Call(ASKING, tool_input, parsed, mark=_mark(payload))
             case {"hook_event_name": "BeforeTool", "tool_name": str(tool)}:
-                given = _input(payload)
-                return Call(tool[:MAX_NAME_CHARS], given, is_asked=False, mark=_mark(payload))
+                tool_input = _input(payload)
+                return Call(
+                    tool[:MAX_NAME_CHARS], tool_input, is_asked=False, mark=_mark(payload)
+                )
             case {
                 "hook_event_name": "Notification",
                 "notification_type": "ToolPermission",
@@ -97,7 +99,10 @@ class GeminiHooks(ClaudeStyleHooks):
                 return None
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
-        """Write a decision. A hook can refuse a call; allowing it still opens the dialog."""
+        """Return the hook's answer.
+
+        A hook can deny a call; allowing it still opens the dialog.
+        """
         if payload["hook_event_name"] != "BeforeTool":
             return ""
         if verdict is None or verdict.outcome is Outcome.GONE:
@@ -131,38 +136,39 @@ def _shown(payload: Payload, details: Mapping[str, Any]) -> Call:
     """Read the call that a dialog is about to show; the payload does not name its tool."""
     match details:
         case {"type": "exec", "command": str(command)}:
-            tool, given = "run_shell_command", {"command": command}
+            tool, tool_input = "run_shell_command", {"command": command}
         case {"type": "edit", "filePath": str(file), "newContent": str(content)}:
             is_new = str(details.get("title", "")).startswith("Confirm Write")
             tool = "write_file" if is_new else "replace"
-            given = {"file_path": file, "content": content}
+            tool_input = {"file_path": file, "content": content}
         case {"type": "info", "title": "Confirm Web Fetch", "prompt": str(prompt)}:
-            tool, given = "web_fetch", {"prompt": prompt}
+            tool, tool_input = "web_fetch", {"prompt": prompt}
         case {"type": "mcp", "serverName": str(server), "toolName": str(name)}:
-            tool, given = f"mcp_{server}_{name}", {}
+            tool, tool_input = f"mcp_{server}_{name}", {}
         case _:
             displayed = str(details.get("title", "")).removeprefix("Confirm: ")
             tool = _DISPLAYED.get(displayed, displayed)
-            given = {"prompt": str(details.get("prompt", ""))}
-    mark = _mark({**payload, "tool_name": tool, "tool_input": given})
+            tool_input = {"prompt": str(details.get("prompt", ""))}
+    mark = _mark({**payload, "tool_name": tool, "tool_input": tool_input})
     # For other tools the dialog shows the name or a part of the input.
-    mark = mark or f"{INEXACT}{digest(tool, given)}"
-    return Call(tool[:MAX_NAME_CHARS], given, by_keys=True, mark=mark)
+    mark = mark or f"{INEXACT}{digest(tool, tool_input)}"
+    return Call(tool[:MAX_NAME_CHARS], tool_input, by_keys=True, mark=mark)
 
 
-#: The fields of each tool's input that its dialog shows. Only a call that is shown whole can be
-#: allowed for the session: the folder of a command and the texts of a ``replace`` are missing.
+#: The fields of each tool's input that its dialog shows. Only a call that is shown completely
+#: can be allowed for the session: the folder of a command and the texts of a ``replace`` are
+#: missing.
 _SHOWN_WHOLE = {"web_fetch": {"prompt"}, "write_file": {"file_path", "content"}}
 _SHOWN_IN_PART = {"run_shell_command": "command", "replace": "file_path"}
 
 
 def _mark(payload: Payload) -> str:
-    """Return a name of a call that is the same before, in and after its dialog."""
-    tool, given = str(payload.get("tool_name")), _input(payload)
-    if tool in _SHOWN_WHOLE and given.keys() == _SHOWN_WHOLE[tool]:
-        return digest(tool, _with_whole_path(payload, given))
-    if isinstance(given.get(name := _SHOWN_IN_PART.get(tool, "")), str):
-        part = {name: given[name]}
+    """Return an identifier of a call that is the same before, in and after its dialog."""
+    tool, tool_input = str(payload.get("tool_name")), _input(payload)
+    if tool in _SHOWN_WHOLE and tool_input.keys() == _SHOWN_WHOLE[tool]:
+        return digest(tool, _with_whole_path(payload, tool_input))
+    if isinstance(tool_input.get(name := _SHOWN_IN_PART.get(tool, "")), str):
+        part = {name: tool_input[name]}
         return f"{INEXACT}{digest(tool, _with_whole_path(payload, part))}"
     return ""
 
@@ -181,8 +187,8 @@ HOOKS = GeminiHooks(
         before_tool="BeforeTool",
         silent_stop="AfterAgent",
         obeys_ask=True,
-        # It draws its box before it asks whether it may trust the folder, so that only a box
-        # that stands for a while is one.
+        # Gemini draws its box before it asks whether to trust the folder, so a box counts only
+        # after it has been visible for a while.
         reports_start=True,
     ),
 )

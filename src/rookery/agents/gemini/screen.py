@@ -11,9 +11,10 @@ from rookery.model.screens import Dialog, Screen, View, bounded
 
 #: Separates the conversation from the status; without colours it is the edge of the box, too.
 _RULE = re.compile(r"─{20,}")
-#: The edges of the box, upper and lower. Sent prompts stand between such edges, too.
+#: The edges of the box, upper and lower. Sent prompts are drawn between such edges, too.
 _EDGES = ((re.compile(r"▄{20,}"), re.compile(r"▀{20,}")), (_RULE, _RULE))
-#: The first line of the box: its mark, and what stands after it. ``*`` asks for no permission.
+#: The first line of the box: its mark, and the text after it. With ``*`` no permission is
+#: asked.
 _PROMPT = re.compile(r" (?:🎤 )?(?P<mark>[>*!]|\(r:\))(?: (?P<draft>.*))?")
 #: The mark of a search in earlier prompts.
 _SEARCH = "(r:)"
@@ -21,7 +22,7 @@ _SEARCH = "(r:)"
 _HINT = re.compile(
     r" {2,3}(?:Type your (?:message or .+|shell command)|Press '\w+' for \w+ mode\.)"
 )
-#: The present turn, in the line above the box.
+#: The running turn, in the line above the box.
 _WORKING = re.compile(r"\(esc to cancel, \d[^)]*\)")
 #: The line above the box when Tab has hidden everything else.
 _ALONE = re.compile(r"\(esc to cancel, |press tab twice for more$")
@@ -33,7 +34,7 @@ _OPTION = re.compile(r"[ │]*(?:● +)?\d+\. ")
 _FOOTER = re.compile(r"\b(?:Enter to (?:select|submit)|Esc to (?:close|cancel|exit))\b")
 #: A permission to use a tool; every other dialog is a question.
 _PERMISSION = re.compile(r"\b(?:Allow once|Do you want to allow)\b")
-#: The line that stands for the rest of a long command.
+#: The line that replaces the rest of a long command.
 _HIDDEN = re.compile(r"\.\.\. (?:first |last )?\d+ (?:lines? )?hidden \(Ctrl\+O.*\) \.\.\.")
 #: The left edges of a line in the inner frame; and the file that a dialog is about.
 _INNER = re.compile(r" ?│ │ ?")
@@ -41,15 +42,15 @@ _WRITTEN = re.compile(r"^\? \S+ +(?:Writing to )?(?P<path>\S.*?)(?: => .*)?$")
 #: A word that Enter completes instead of sending the draft, if there are completions.
 _COMPLETED = re.compile(r"@\S*$")
 _LOADING = re.compile(r"Loading suggestions")
-#: The line below the box that names what the last line shows.
+#: The line below the box with the labels of the last line.
 _LABELS = re.compile(r"\(/directory\)|(?:^| )/model$")
 
-#: It restarts itself: keys pressed now would end up in its next box.
+#: Gemini restarts itself: keys pressed now would go to its next box.
 _RESTARTING = re.compile(r"Gemini CLI is restarting\b")
 
-#: Rows above the box, at most: down from a turn's, and down from the rule.
+#: Maximum rows above the box: below the line of a running turn, and below the rule.
 _STATUS, _MODE = 5, 3
-#: Rows below a frame, at most: what a key has done.
+#: Maximum rows below a frame: they show the effect of a key.
 _MAX_TOAST_ROWS = 2
 
 #: How it draws a conversation.
@@ -66,12 +67,12 @@ def read(screen: Screen) -> View:
     lines = screen.lines
     while lines and not lines[-1].strip():
         lines = lines[:-1]
-    found = _find_box(lines)
-    if found is None:
+    box_rows = _find_box(lines)
+    if box_rows is None:
         return View(None, _dialog(lines))
-    above, below = found
-    if asked := _dialog(_without_status(lines[:above])):
-        return View(None, asked)
+    above, below = box_rows
+    if dialog := _dialog(_without_status(lines[:above])):
+        return View(None, dialog)
     draft = _draft(lines[above + 1 : below])
     if draft.startswith(_SEARCH):
         return View(obstacle="its history search is open")
@@ -82,21 +83,21 @@ def read(screen: Screen) -> View:
 
 
 def _find_box(lines: Sequence[str]) -> tuple[int, int] | None:
-    """Return the rows of its edges: nothing of a frame or of another box is below them."""
+    """Return the rows of the box's edges: no frame and no other box is below them."""
     for below in range(len(lines) - 1, -1, -1):
         if _FRAME_END.match(lines[below]):
             return None
         for top, bottom in _EDGES:
             if bottom.fullmatch(lines[below]):
-                found = _above(lines, below, top)
-                return found or _find_plain_box(lines)
+                edge = _above(lines, below, top)
+                return edge or _find_plain_box(lines)
     return _find_plain_box(lines)
 
 
 def _find_plain_box(lines: Sequence[str]) -> tuple[int, int] | None:
-    """Return the blank rows around the box of a terminal without true colour.
+    """Return the blank rows around the box in a terminal without true colour.
 
-    There the box is a background colour, of which the text of a screen shows nothing: it is
+    There the box is only a background colour, which the text of a screen does not show. It is
     found between the rule above the status and the labels below.
     """
     labels = _last_row(lines, _LABELS.search)
@@ -110,7 +111,7 @@ def _find_plain_box(lines: Sequence[str]) -> tuple[int, int] | None:
         return None
     below = _next_blank(lines, above + 2)
     if not _may_list(_draft(lines[above + 1 : below])):
-        below = labels - 1  # a draft may have blank lines of its own
+        below = labels - 1  # a draft may contain blank lines
     return (above, below) if below < labels and not lines[below].strip() else None
 
 
@@ -143,7 +144,7 @@ def _draft(inside: Sequence[str]) -> str:
     mark, draft = (first["mark"], first["draft"] or "") if first else ("", "")
     if _HINT.fullmatch(draft):
         draft = ""
-    # A shell or a search in earlier prompts: not a box for prompts.
+    # A shell, or a search in earlier prompts: it accepts no prompt.
     other = mark if mark in {"!", _SEARCH} else ""
     return other + "\n".join([draft.strip(), *(line.strip() for line in inside[1:])]).strip()
 
@@ -169,7 +170,7 @@ def _offered(draft: str, choices: Sequence[str]) -> View:
         return View(None, Dialog("question", f"It offers to complete a word: {listed}"))
     if _LOADING.match(choices[0]):
         return View()
-    # Enter runs the draft if that is first in the list, which may still be loading.
+    # Enter runs the draft if the draft is first in the list, which may still be loading.
     first = choices[0].split()[0]
     is_first = draft.rsplit(maxsplit=1)[-1].lstrip("/") == first
     return View(draft, instead="" if is_first else f"/{first}")
@@ -185,7 +186,7 @@ def _without_status(lines: Sequence[str]) -> Sequence[str]:
 
 
 def _dialog(lines: Sequence[str]) -> Dialog | None:
-    """Read what the last frame asks, if nothing was said after it."""
+    """Read the dialog in the last frame, unless the conversation continues after it."""
     ends = [row for row, line in enumerate(lines) if _FRAME_END.match(line)]
     if not ends or sum(bool(line.strip()) for line in lines[ends[-1] + 1 :]) > _MAX_TOAST_ROWS:
         return None
@@ -195,23 +196,23 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
     inside = lines[tops[-1] + 1 if tops else 0 : ends[-1]]
     if not any(_CHOSEN.match(line) or _FOOTER.search(line) for line in inside):
         return None
-    found = read_options(inside)
+    options = read_options(inside)
     # A wrapped line of a command may begin like an option: only the last list has options.
-    first = found.rows[0] if found.rows else 0
+    first = options.rows[0] if options.rows else 0
     is_option = [row >= first and bool(_OPTION.match(line)) for row, line in enumerate(inside)]
-    said = (line for row, line in enumerate(inside) if not is_option[row])
-    asked = [line.strip(" │╭╮╰╯─") for line in said]
-    text = " ".join(line for line in asked if line and not _FOOTER.search(line))
+    text_lines = (line for row, line in enumerate(inside) if not is_option[row])
+    dialog_lines = [line.strip(" │╭╮╰╯─") for line in text_lines]
+    text = " ".join(line for line in dialog_lines if line and not _FOOTER.search(line))
     is_permission = any(_PERMISSION.search(line) for line in inside)
-    subjects = _subjects(inside, found.rows)
+    subjects = _subjects(inside, options.rows)
     parts = _HIDDEN.split("\n".join(subjects))
     # Without the top of its frame, the beginning has scrolled away.
     is_cut = is_permission and (len(parts) > 1 or not tops)
     dialog = Dialog(
         "permission" if is_permission else "question",
         text,
-        found.options,
-        found.chosen,
+        options.options,
+        options.chosen,
         subjects=tuple(filter(str.strip, parts)) if is_cut else subjects,
         is_cut=is_cut,
     )
@@ -219,7 +220,7 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
 
 
 def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
-    """Return what a dialog is about: the whole command in the inner frame, or its path."""
+    """Return the subject of a dialog: the whole command in the inner frame, or its path."""
     above = list(inside[: options[0]] if options else inside)
     framed = [line for line in above if _INNER.match(line)]
     head = next((line.strip(" │") for line in above if line.strip(" │")), "")

@@ -1,12 +1,13 @@
 """OpenCode. Level: controlled.
 
-It has plugins instead of hooks: ours, ``plugin.js``, reports in the words of Claude's hooks,
-and the session's environment names it. The native id comes with the first prompt, so the screen
-tells that it is up; no plugin can report its end.
+OpenCode has plugins instead of hooks. Rookery's plugin, ``plugin.js``, reports in the format of
+Claude's hooks, and the session's environment names it. The native id comes with the first
+prompt, so only the screen shows that OpenCode is up; no plugin can report its end.
 
-Its hint is grey, not faint, so the hint is known by its words. Pasted words are never run; only
-a typed ``!`` makes a shell of the box. The second Escape ends a turn. Its own configuration
-allows every tool; its permission modes are Rookery's, set in the session's environment.
+The hint in its box is grey, not faint, so it is recognised by its text. Pasted text is never
+run; only a typed ``!`` turns the box into a shell. The second Escape ends a turn. OpenCode's
+own configuration allows every tool; its permission modes are Rookery's, set in the session's
+environment.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ from rookery.ports.agent import (
     ScreenDialect,
 )
 
-#: The variable whose settings are added to all others.
+#: The environment variable with settings that are added to all others.
 CONFIG_VARIABLE = "OPENCODE_CONFIG_CONTENT"
 
-#: Without one of these it follows its user's settings, which by default allow everything.
+#: Without one of these modes, the user's settings apply, which by default allow everything.
 MODES: Mapping[str, Autonomy] = {
     "plan": Autonomy.READ,
     "default": Autonomy.ASK,
     "acceptEdits": Autonomy.EDIT,
 }
 
-#: What it may do unasked in every mode. Our own tools check the caller themselves.
+#: What every mode allows unasked. Rookery's own tools check the caller themselves.
 _READING: Mapping[str, object] = {
     "read": {"*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow"},
     **dict.fromkeys(("glob", "grep", "list", "lsp", "todoread", "todowrite"), "allow"),
@@ -51,14 +52,14 @@ _READING: Mapping[str, object] = {
     "rookery_*": "allow",
 }
 
-#: The tools that change something. All are named: a key of the user's settings keeps its place
-#: when ours are merged in, and of two keys that match a tool the later one counts.
+#: The tools that change something. All are named: a key of the user's settings keeps its
+#: position when these are merged in, and of two keys that match a tool the later one counts.
 _CHANGING = (
     *("edit", "bash", "task", "skill", "webfetch", "websearch", "codesearch"),
     *("external_directory", "doom_loop", "plan_enter", "plan_exit"),
 )
 
-#: The built-in agent that runs in these modes: another one could have rights of its own.
+#: The built-in agent that runs in these modes: another agent could have its own permissions.
 _MAIN = "build"
 
 
@@ -76,7 +77,7 @@ def command_line(spec: LaunchSpec) -> CommandLine:
 
 
 def _plugin(spec: LaunchSpec) -> str:
-    """Write the plugin of one session, as an installation for all of them has it."""
+    """Write the plugin file of one session, with the same text as an installed plugin."""
     values = {
         "rookery-hook": shlex.split(spec.hook),
         "rookery-door": str(spec.door),
@@ -86,45 +87,45 @@ def _plugin(spec: LaunchSpec) -> str:
 
 
 def _with_ours(settings: str, plugin: Path, tools: Sequence[str]) -> str:
-    """Add our plugin and tools to settings; such as cannot be read stay as they are."""
+    """Add Rookery's plugin and tools to settings; unreadable settings stay unchanged."""
     try:
-        given = json.loads(settings or "{}")
+        parsed = json.loads(settings or "{}")
     except ValueError:
         return settings
-    if not isinstance(given, dict):
+    if not isinstance(parsed, dict):
         return settings
-    plugins, servers = given.get("plugin"), given.get("mcp")
+    plugins, servers = parsed.get("plugin"), parsed.get("mcp")
     ours: dict[str, object] = {
         "plugin": [*(plugins if isinstance(plugins, list) else []), plugin.as_uri()]
     }
     if tools:
         server = {"type": "local", "command": [*tools]}
         ours["mcp"] = {**(servers if isinstance(servers, dict) else {}), "rookery": server}
-    return json.dumps({**given, **ours})
+    return json.dumps({**parsed, **ours})
 
 
 def _restricted(settings: str, mode: str) -> str:
-    """Add the permissions of a mode. Raises ``BadInput`` rather than start without them."""
+    """Add the permissions of a mode. Raises ``BadInput`` if that is impossible."""
     if mode not in MODES:
         raise BadInput(f"OpenCode has no permission mode {mode!r}, only {', '.join(MODES)}.")
     try:
-        given = json.loads(settings)
+        parsed = json.loads(settings)
     except ValueError:
-        given = None
-    if not isinstance(given, dict):
+        parsed = None
+    if not isinstance(parsed, dict):
         raise BadInput(
             f"{CONFIG_VARIABLE} cannot be read, so that no permission mode can be set."
         )
     allowed = permissions_of(mode)
-    agents = given.get("agent")
-    known = agents if isinstance(agents, dict) else {}
+    agents = parsed.get("agent")
+    agent_tables = agents if isinstance(agents, dict) else {}
     ours = {"permission": allowed, "default_agent": _MAIN}
-    main = {**_table(known.get(_MAIN)), "permission": allowed}
-    return json.dumps({**given, **ours, "agent": {**known, _MAIN: main}})
+    main = {**_table(agent_tables.get(_MAIN)), "permission": allowed}
+    return json.dumps({**parsed, **ours, "agent": {**agent_tables, _MAIN: main}})
 
 
 def permissions_of(mode: str) -> dict[str, object]:
-    """Return what OpenCode is to do, ask or refuse in a mode."""
+    """Return what OpenCode allows, asks about or denies in a mode."""
     otherwise = "deny" if mode == "plan" else "ask"
     changing = dict.fromkeys(_CHANGING, otherwise)
     if mode == "acceptEdits":
@@ -132,22 +133,23 @@ def permissions_of(mode: str) -> dict[str, object]:
     return {"*": otherwise, **changing, **_READING}
 
 
-def _table(found: object) -> dict[str, object]:
-    return found if isinstance(found, dict) else {}
+def _table(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
 
 
 OPENCODE = Agent(
     name=NAME,
     program="opencode",
-    # It cannot fork: it shows its box first, so that words for the branch would go elsewhere.
+    # OpenCode cannot fork: its box appears first, so text for the branch would go to the old
+    # one.
     abilities=Abilities(can_resume=True),
     modes=MODES,
     command_line=command_line,
     hooks=HOOKS,
     input=InputDialect(
-        quiet=5.0,  # its plugin tells of every end; this only if that has failed
-        interrupt=("escape", "escape"),  # the first one only asks for the second
-        clearing=("ctrl-u", "ctrl-k") * 25,  # ctrl-c would end it if its box were empty
+        quiet=5.0,  # its plugin reports every end; this is only used if that fails
+        interrupt=("escape", "escape"),  # the first one only asks for a second
+        clearing=("ctrl-u", "ctrl-k") * 25,  # ctrl-c would end OpenCode if its box were empty
         quit="/exit",
         pasted=re.compile(r"(?:\[Pasted ~\d+ lines\]\s*)+"),
     ),

@@ -1,4 +1,4 @@
-"""Read and answer what our plugin reports, which speaks in the words of Claude's hooks."""
+"""Read and answer the reports of Rookery's plugin, which have the format of Claude's hooks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rookery.model.permissions import (
 )
 from rookery.ports.agent import HookTraits, Payload
 
-#: The tool that asks its person a question.
+#: The tool that asks the user a question.
 ASKING = "question"
 
 
@@ -42,18 +42,18 @@ class OpenCodeHooks(ClaudeStyleHooks):
         return replace(call, mark=f"{INEXACT}{digest(call.tool, call.input)}")
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
-        """Write a decision in the words that our plugin reads."""
+        """Return a decision in the format that the plugin reads."""
         if payload["hook_event_name"] == "PreToolUse":
-            said = _said_before(verdict)
+            output = _said_before(verdict)
         elif verdict is None or verdict.outcome is Outcome.GONE:
-            return ""  # its dialog is on the screen already
+            return ""  # the dialog is already on the screen
         elif payload.get("tool_name") == ASKING:
-            said = {"decision": "answer", "answers": _answers(payload, verdict)}
+            output = {"decision": "answer", "answers": _answers(payload, verdict)}
         elif verdict.outcome is Outcome.ALLOWED:
-            said = {"decision": "allow"}
+            output = {"decision": "allow"}
         else:
-            said = _denial(verdict)
-        return json.dumps(said) if said else ""
+            output = _denial(verdict)
+        return json.dumps(output) if output else ""
 
     def read_stop(self, payload: Payload) -> Stop | None:
         return None
@@ -67,7 +67,7 @@ class OpenCodeHooks(ClaudeStyleHooks):
 
 def _said_before(verdict: Verdict | None) -> dict[str, object]:
     if verdict is None or verdict.outcome is Outcome.GONE:
-        return _denial(UNDECIDED)  # saying nothing would let the call run
+        return _denial(UNDECIDED)  # an empty answer would allow the call
     return _denial(verdict) if verdict.outcome is Outcome.DENIED else {}
 
 
@@ -76,10 +76,10 @@ def _denial(verdict: Verdict) -> dict[str, object]:
 
 
 def _answers(payload: Payload, verdict: Verdict) -> list[list[str]]:
-    """Return the answers to each question; "No answer." where the person gave none."""
+    """Return the answers to each question; "No answer." where the user gave none."""
     none = ("No answer.", verdict.reason)
-    asked = (read_question(each).text for each in payload["tool_input"]["questions"])
-    return [list(verdict.answers.get(text, [" ".join(none).strip()])) for text in asked]
+    questions = (read_question(each).text for each in payload["tool_input"]["questions"])
+    return [list(verdict.answers.get(text, [" ".join(none).strip()])) for text in questions]
 
 
 def _usage(payload: Payload, session: SessionId) -> Iterator[Fact]:
@@ -93,7 +93,7 @@ def _usage(payload: Payload, session: SessionId) -> Iterator[Fact]:
             }
         } if fresh or written or read:
             cost = payload.get("cost")
-            # It reports a cost of 0 for a model whose price it does not know.
+            # OpenCode reports a cost of 0 for a model whose price is unknown.
             dollars = cost if isinstance(cost, int | float) and cost > 0 else None
             micro = None if dollars is None else round(dollars * 1_000_000)
             yield facts.UsageReported(session, fresh + read + kept, written + thought, micro)

@@ -10,33 +10,33 @@ from rookery.agents.opencode.keys import is_confirmation
 from rookery.agents.shared.choices import read as read_options
 from rookery.model.screens import Dialog, Screen, View, bounded
 
-#: The lower edge of the box: its width is the box's.
+#: The lower edge of the box, which is as wide as the box.
 _EDGE = re.compile(r" *╹▀{20,}")
-#: The left edge of the box, of words that were sent, of results and of questions.
+#: The left edge of the box, and of sent prompts, results and questions.
 _BAR = "┃"
-#: What the empty box says before the first prompt.
+#: The hint in the empty box before the first prompt.
 _HINT = re.compile(r"(?:Ask anything|Run a command)… \".*\"")
-#: The last line of the box, if what is typed is run.
+#: The last line of the box while it is a shell.
 _SHELL = re.compile(r"Shell")
-#: The present turn, in the line below the box.
+#: The running turn, in the line below the box.
 _WORKING = re.compile(r"\besc (?:again to )?interrupt\b")
-#: The line below each answer, which names who gives it.
+#: The line below each answer, which names the agent and the model.
 _ANSWER = re.compile(r" *▣ ")
-#: The last line of what asks something in the box's place.
+#: The last line of a dialog, which is drawn in place of the box.
 _FOOTER = re.compile(r"\b(?:enter (?:confirm|submit|toggle|select)|esc (?:dismiss|cancel))\b")
-#: Asked before a tool is used; everything else is a question.
+#: The dialog before a tool is used; every other dialog is a question.
 _PERMISSION = re.compile(r"△ (?:Permission required|Always allow|Reject permission)")
 #: The file that a permission is about.
 _FILE = re.compile(r"[→←] \w+ (?P<path>\S.*)")
 #: A numbered option.
 _OPTION = re.compile(r"\d+\. ")
-#: The head of a list or a notice that is laid over all the rest; above and below it is nothing.
+#: The head of a list or a notice that covers the whole screen.
 _OVERLAY = re.compile(r"(?:^|  )(?P<title>\S(?: ?\S)*) {6,}esc(?:   |$)")
-#: A word that it completes at Enter, instead of sending it, if there is anything to choose.
+#: A word that Enter completes instead of sending the draft, if there are completions.
 _COMPLETED = re.compile(r"(?:^|\s)@\S*$")
-#: Rows that a permission has at most: the rest of a longer command is left out.
+#: Maximum rows of a permission: the rest of a longer command is left out.
 _MAX_ROWS = 15
-#: What separates the conversation from the column beside it.
+#: The gap between the conversation and the column beside it.
 _GAP = re.compile(r" {6,}")
 
 
@@ -63,14 +63,14 @@ def _top_of_box(lines: Sequence[str], edge: int) -> int:
     return top
 
 
-def _is_first_prompt(said: Sequence[str]) -> bool:
-    """Whether there is a prompt and no answer yet: for a while, that is all it shows."""
-    is_sent = any(line.lstrip().startswith(_BAR) for line in said)
-    return is_sent and not any(_ANSWER.match(line) for line in said)
+def _is_first_prompt(lines: Sequence[str]) -> bool:
+    """Return whether there is a prompt and no answer yet, as at the start of a first turn."""
+    is_sent = any(line.lstrip().startswith(_BAR) for line in lines)
+    return is_sent and not any(_ANSWER.match(line) for line in lines)
 
 
 def _read_box(box: Sequence[str]) -> tuple[str | None, Sequence[str]]:
-    """Return what stands in the box, and what the list above it offers."""
+    """Return the text in the box, and the list of completions above it."""
     *rows, edge = box
     left, width = edge.index("╹"), edge.count("▀")
     inside: list[str] = []
@@ -80,7 +80,7 @@ def _read_box(box: Sequence[str]) -> tuple[str | None, Sequence[str]]:
         if text.endswith(_BAR):  # a list has a right edge, the box has none
             choices.insert(0, text.removesuffix(_BAR).strip())
         elif choices:
-            break  # the list covers what was said
+            break  # the list covers the conversation
         else:
             inside.insert(0, text)
     if not inside:
@@ -95,13 +95,13 @@ def _offered(draft: str, choices: Sequence[str]) -> View:
     if _COMPLETED.search(draft):
         listed = ", ".join(choices)[:200]
         return View(None, Dialog("question", f"It offers to complete a word: {listed}"))
-    # Enter runs the draft if that is first in the list, which may still be loading.
+    # Enter runs the draft if the draft is first in the list, which may still be loading.
     first = choices[0].split(" ")[0]
     return View(draft, instead="" if draft == first else first)
 
 
 def _cut(text: str, width: int) -> str:
-    """Return what stands in the first columns; a column beside them may follow."""
+    """Return the text in the first columns; another column may be beside them."""
     for number, character in enumerate(text):
         if unicodedata.combining(character):
             continue
@@ -122,7 +122,7 @@ def _overlay(lines: Sequence[str]) -> str:
 
 
 def _dialog(lines: Sequence[str]) -> Dialog | None:
-    """Read what is asked at the bottom, where the box would be."""
+    """Read the dialog at the bottom, in place of the box."""
     rows = [row for row, line in enumerate(lines) if line.lstrip().startswith(_BAR)]
     if not rows:
         return None
@@ -133,41 +133,43 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
     if not any(_FOOTER.search(line) for line in block):
         return None
     is_permission = any(_PERMISSION.search(line) for line in block)
-    found = read_options(block)
+    options = read_options(block)
     # A wrapped line of a command may begin like an option: only the last list has options.
-    first_option = found.rows[0] if found.rows else len(block)
-    said = (
+    first_option = options.rows[0] if options.rows else len(block)
+    numbered_lines = (
         (row, _GAP.split(line)[0].strip(" △"))
         for row, line in enumerate(block)
         if not _FOOTER.search(line)
     )
-    asked = [line for row, line in said if row < first_option or not _OPTION.match(line)]
-    text = " ".join(filter(None, asked))
+    text_lines = [
+        line for row, line in numbered_lines if row < first_option or not _OPTION.match(line)
+    ]
+    text = " ".join(filter(None, text_lines))
     dialog = Dialog(
         "permission" if is_permission else "question",
         text,
-        found.options or _buttons(block),
-        # Its mark is a colour, which is not read.
-        is_numbered=bool(found.options),
-        subjects=_subjects(asked),
+        options.options or _buttons(block),
+        # The selected option differs only in its colour, which is not read.
+        is_numbered=bool(options.options),
+        subjects=_subjects(text_lines),
         is_cut=is_permission and len(block) >= _MAX_ROWS,
         is_confirmation=is_confirmation(text),
     )
     return bounded(dialog)
 
 
-def _subjects(asked: Sequence[str]) -> tuple[str, ...]:
-    """Say what a dialog is about: all from the first ``$`` on, or the file, or each line."""
-    for row, line in enumerate(asked):
+def _subjects(text_lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the subjects of a dialog: from the first ``$`` on, or the file, or each line."""
+    for row, line in enumerate(text_lines):
         if line.startswith("$ "):
-            return ("\n".join([line[2:], *asked[row + 1 :]]).strip(),)
+            return ("\n".join([line[2:], *text_lines[row + 1 :]]).strip(),)
         if found := _FILE.fullmatch(line):
             return (found["path"],)
-    return tuple(line for line in asked if line)
+    return tuple(line for line in text_lines if line)
 
 
 def _buttons(block: Sequence[str]) -> tuple[str, ...]:
-    """Read the options side by side in the last line, before the hints of keys."""
+    """Read the options side by side in the last line, before the key hints."""
     last = next(line for line in reversed(block) if _FOOTER.search(line))
-    named = _GAP.split(last.strip())[0]
-    return () if _FOOTER.search(named) else tuple(re.split(" {2,}", named))
+    buttons = _GAP.split(last.strip())[0]
+    return () if _FOOTER.search(buttons) else tuple(re.split(" {2,}", buttons))

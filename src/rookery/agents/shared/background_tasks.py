@@ -39,12 +39,14 @@ def count(payload: Payload) -> BackgroundTasks:
     return BackgroundTasks(subagents, len(kinds) - subagents)
 
 
-def read_stop(session: SessionId, payload: Payload, words: str, turn: str) -> facts.Fact:
+def read_stop(session: SessionId, payload: Payload, last_message: str, turn: str) -> facts.Fact:
     """Return the end of the turn, or its pause while subagents run that will report."""
     going_on = count(payload)
     if going_on.subagents:
-        return facts.TurnPaused(session, words, turn, going_on.subagents, going_on.commands)
-    return facts.TurnEnded(session, words, turn=turn, commands=going_on.commands)
+        return facts.TurnPaused(
+            session, last_message, turn, going_on.subagents, going_on.commands
+        )
+    return facts.TurnEnded(session, last_message, turn=turn, commands=going_on.commands)
 
 
 def read_prompt(started: facts.TurnStarted) -> facts.TurnStarted:

@@ -25,7 +25,7 @@ class Choices:
 
 def read(lines: Sequence[str]) -> Choices:
     """Return the last list of options numbered from 1, or else the unnumbered options."""
-    found: list[str] = []
+    options: list[str] = []
     rows: list[int] = []
     chosen: int | None = None
     for row, line in enumerate(lines):
@@ -33,16 +33,16 @@ def read(lines: Sequence[str]) -> Choices:
         if each is None:
             continue
         number = int(each["number"])
-        if number > len(found) + 1:
-            found, rows, chosen = [], [], None
+        if number > len(options) + 1:
+            options, rows, chosen = [], [], None
             continue
         if chosen is not None and chosen >= number - 1:
             chosen = None
-        found, rows = [*found[: number - 1], each["text"]], [*rows[: number - 1], row]
+        options, rows = [*options[: number - 1], each["text"]], [*rows[: number - 1], row]
         if each["mark"]:
             chosen = number - 1
-    if found:
-        return Choices(tuple(found), chosen, is_numbered=True, rows=tuple(rows))
+    if options:
+        return Choices(tuple(options), chosen, is_numbered=True, rows=tuple(rows))
     return _unnumbered(lines)
 
 

@@ -128,17 +128,17 @@ class ClaudeStyleHooks:
             case {
                 "hook_event_name": event,
                 "tool_name": str(tool),
-                "tool_input": {"questions": [_, *_] as questions} as given,
+                "tool_input": {"questions": [_, *_] as questions} as tool_input,
             } if (event, tool) == self.question:
-                asked = Call(tool, given, tuple(map(read_question, questions)))
-                return identified(asked, payload)
+                question_call = Call(tool, tool_input, tuple(map(read_question, questions)))
+                return identified(question_call, payload)
             case {
                 "hook_event_name": "PreToolUse" | "PermissionRequest" as event,
                 "tool_name": str(tool),
             }:
-                given = payload["tool_input"] if _has_input(payload) else {}
+                tool_input = payload["tool_input"] if _has_input(payload) else {}
                 is_asked = event == "PermissionRequest"
-                call = Call(tool[:MAX_NAME_CHARS], given, is_asked=is_asked)
+                call = Call(tool[:MAX_NAME_CHARS], tool_input, is_asked=is_asked)
                 return identified(call, payload)
             case _:
                 return None
@@ -146,13 +146,13 @@ class ClaudeStyleHooks:
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
         event = payload["hook_event_name"]
         if event == "PreToolUse":
-            said = pre_tool_use_output(verdict)
+            output = pre_tool_use_output(verdict)
         elif verdict is None or verdict.outcome is Outcome.GONE:
             return ""  # the agent's dialog is on the screen already
         else:
-            said = {"decision": permission_request_output(payload, verdict)}
-        whole = {"hookSpecificOutput": {"hookEventName": event, **said}}
-        return json.dumps(whole) if said else ""
+            output = {"decision": permission_request_output(payload, verdict)}
+        whole = {"hookSpecificOutput": {"hookEventName": event, **output}}
+        return json.dumps(whole) if output else ""
 
     def read_stop(self, payload: Payload) -> Stop | None:
         match payload:
@@ -167,8 +167,8 @@ class ClaudeStyleHooks:
         return json.dumps({"decision": "block", "reason": reason})
 
     def explain(self, payload: Payload, context: str) -> str:
-        said = {"hookEventName": payload["hook_event_name"], "additionalContext": context}
-        return json.dumps({"hookSpecificOutput": said})
+        output = {"hookEventName": payload["hook_event_name"], "additionalContext": context}
+        return json.dumps({"hookSpecificOutput": output})
 
 
 def identified(call: Call, payload: Payload) -> Call:
@@ -213,19 +213,19 @@ def _read_end(reason: str, session: SessionId) -> facts.Fact:
     )
 
 
-def read_question(asked: Any) -> Question:  # noqa: ANN401 - foreign JSON
-    match asked:
+def read_question(entry: Any) -> Question:  # noqa: ANN401 - foreign JSON
+    match entry:
         case {"question": str(text), "options": [*options]}:
             labelled = [
                 each
                 for each in options
                 if isinstance(each, dict) and isinstance(each.get("label"), str)
             ]
-            several = bool(asked.get("multiSelect") or asked.get("multiple"))
-            named = tuple(each["label"][:MAX_TEXT_CHARS] for each in labelled)
+            several = bool(entry.get("multiSelect") or entry.get("multiple"))
+            labels = tuple(each["label"][:MAX_TEXT_CHARS] for each in labelled)
             described = tuple(_text(each, "description")[:MAX_TEXT_CHARS] for each in labelled)
             return Question(
-                text[:MAX_TEXT_CHARS], named, several, described if any(described) else ()
+                text[:MAX_TEXT_CHARS], labels, several, described if any(described) else ()
             )
         case {"question": str(text)}:
             return Question(text[:MAX_TEXT_CHARS])
@@ -251,8 +251,8 @@ def _has_input(payload: Payload) -> bool:
 
 
 def _detail(payload: Payload) -> str:
-    found = (_text(payload, name) for name in ("message", "agent_type", "trigger", "source"))
-    return next((text for text in found if text), "")[:MAX_TEXT_CHARS]
+    texts = (_text(payload, name) for name in ("message", "agent_type", "trigger", "source"))
+    return next((text for text in texts if text), "")[:MAX_TEXT_CHARS]
 
 
 def _turn(payload: Payload) -> str:

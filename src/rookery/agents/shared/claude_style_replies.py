@@ -16,7 +16,7 @@ UNDECIDED = Verdict(
 def pre_tool_use_output(verdict: Verdict | None) -> dict[str, object]:
     """Return the answer to a PreToolUse hook."""
     if verdict is None or verdict.outcome is Outcome.GONE:
-        # An empty answer would let the call run, although the request has no decision.
+        # An empty answer would allow the call, although the request has no decision.
         return {"permissionDecision": "ask"}
     if verdict.outcome is Outcome.ALLOWED:
         why = {"permissionDecisionReason": verdict.reason} if verdict.reason else {}

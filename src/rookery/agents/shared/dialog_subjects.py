@@ -19,11 +19,11 @@ _REVIEW, _SUBMIT = "Review your answers", "Submit answers"
 def is_about(  # noqa: PLR0911 - a table
     dialog: Dialog, call: Call
 ) -> bool:
-    """Return whether a dialog shows this very call: its whole command, path, tool, question."""
+    """Return whether a dialog shows exactly this call: its command, path, tool, question."""
     if call.tool == DIALOG:
         shown = (dialog.text, list(dialog.options), dialog.is_cut)
-        asked = (call.input.get("text"), call.input.get("options"))
-        return shown == (*asked, call.input.get("is_cut", False))
+        stored = (call.input.get("text"), call.input.get("options"))
+        return shown == (*stored, call.input.get("is_cut", False))
     if call.questions:
         return is_review(dialog) or asked_in(dialog, call) is not None
     name = next((name for name in TELLING if name in call.input), "")
@@ -40,15 +40,15 @@ def is_about(  # noqa: PLR0911 - a table
 
 
 def _shows_part_of(dialog: Dialog, text: str) -> bool:
-    """Return whether all that a cut-off dialog shows, if anything, is part of a text."""
+    """Return whether everything that a cut-off dialog shows is part of a text."""
     return bool(text.strip()) and all(flat(each) in flat(text) for each in dialog.subjects)
 
 
 def _names(subject: str, tool: str) -> bool:
-    """Return whether a line of a dialog names a tool; MCP tools read ``server - tool(…)``."""
-    wanted = squeeze(tool.removeprefix("mcp__"))
-    return squeeze(subject) == wanted or (
-        tool.startswith("mcp__") and squeeze(subject.partition("(")[0]) == wanted
+    """Return whether a line of a dialog names a tool (an MCP tool as ``server - tool(…)``)."""
+    expected = squeeze(tool.removeprefix("mcp__"))
+    return squeeze(subject) == expected or (
+        tool.startswith("mcp__") and squeeze(subject.partition("(")[0]) == expected
     )
 
 

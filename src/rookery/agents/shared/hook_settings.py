@@ -1,4 +1,4 @@
-"""Add our hooks to agents' settings, find them and remove them. Pure."""
+"""Add Rookery's hooks to agents' settings, find them and remove them. Pure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rookery.agents.shared import jsonc_edit, toml_edit
 from rookery.model.errors import ConfigBroken
 from rookery.ports.settings import FoundHook, HookShape, SettingsLanguage, SettingsValues
 
-#: The name of the program that our hooks run, in every Rookery home.
+#: The name of the program that Rookery's hooks run, in every Rookery home.
 PROGRAM = "rookery-hook"
 
-#: Whether our hooks are installed; ``other`` if only another home's hooks are.
+#: Whether this home's hooks are installed; ``other`` if only another home's hooks are.
 Standing = Literal["installed", "absent", "outdated", "other"]
 
 IsOurs: TypeAlias = Callable[[FoundHook], bool]
@@ -31,17 +31,17 @@ class Json:
     def parse(self, text: str) -> dict[str, Any]:
         if not text.strip():
             return {}
-        found = jsonc_edit.parse(text, comments=self.comments)
-        if not isinstance(found, dict):
+        settings = jsonc_edit.parse(text, comments=self.comments)
+        if not isinstance(settings, dict):
             raise ConfigBroken("line 1: the whole file should be an object")
-        return found
+        return settings
 
     def add(self, text: str, event: str, group: Mapping[str, Any]) -> str:
         whole = text if text.strip() else text + "{}\n"
         return jsonc_edit.append(whole, ("hooks", event), group, comments=self.comments)
 
-    def remove(self, text: str, found: FoundHook) -> str:
-        settings, path = self.parse(text), found.path
+    def remove(self, text: str, hook: FoundHook) -> str:
+        settings, path = self.parse(text), hook.path
         if len(_at(settings, path[:4])) == 1:
             path = path[:3]
             while len(path) > 1 and len(_at(settings, path[:-1])) == 1:
@@ -80,8 +80,8 @@ class Toml:
         inside = [table for table in of_group if table.path == (*head, "hooks")]
         if found.hook >= len(inside):
             return text
-        gone = of_group if len(inside) == 1 else [inside[found.hook]]
-        for table in reversed(gone):
+        removed = of_group if len(inside) == 1 else [inside[found.hook]]
+        for table in reversed(removed):
             text = toml_edit.without_lines(text, table.start, table.end)
         return text
 
@@ -102,13 +102,13 @@ def has_hooks(settings: SettingsValues) -> bool:
 def standing(
     settings: SettingsValues, shape: HookShape, command: str, *, program: str
 ) -> Standing:
-    found = list(find(settings))
-    ours = [each for each in found if each.program == program]
+    hooks = list(find(settings))
+    ours = [each for each in hooks if each.program == program]
     if not ours:
-        return "other" if found else "absent"
-    wanted = [(event, command, repr(limit)) for event, limit in shape.timeouts.items()]
-    there = [(each.event, each.command, repr(each.timeout)) for each in ours]
-    return "installed" if sorted(there) == sorted(wanted) else "outdated"
+        return "other" if hooks else "absent"
+    expected = [(event, command, repr(limit)) for event, limit in shape.timeouts.items()]
+    present = [(each.event, each.command, repr(each.timeout)) for each in ours]
+    return "installed" if sorted(present) == sorted(expected) else "outdated"
 
 
 def add(text: str, language: SettingsLanguage, groups: Mapping[str, Mapping[str, Any]]) -> str:
@@ -120,12 +120,12 @@ def add(text: str, language: SettingsLanguage, groups: Mapping[str, Mapping[str,
     for event, group in groups.items():
         text = language.add(text, event, group)
     try:
-        found = language.parse(text)
+        settings = language.parse(text)
     except ConfigBroken as error:
         raise ConfigBroken(language.advice) from error
     for event, group in groups.items():
         expected.setdefault("hooks", {}).setdefault(event, []).append(group)
-    if found != expected:
+    if settings != expected:
         raise ConfigBroken(language.advice)
     return text
 
@@ -151,7 +151,7 @@ def remove(text: str, language: SettingsLanguage, is_ours: IsOurs) -> str:
 
 
 def fill_in(template: str, values: Mapping[str, object]) -> str:
-    """Fill in a file that is entirely ours: ``"@name@"`` becomes the JSON of a value."""
+    """Fill in a template of a whole file: ``"@name@"`` becomes the JSON of a value."""
     for name, value in values.items():
         template = template.replace(f'"@{name}@"', json.dumps(value))
     return template
@@ -169,7 +169,7 @@ def standing_of_plugin(text: str | None, wanted: str, *, program: str) -> Standi
 
 
 def comes_before_others(settings: SettingsValues, is_ours: IsOurs) -> bool:
-    """Return whether a foreign hook is in a later group than ours, for the same event."""
+    """Return whether another program's hook for the same event is in a later group."""
     first = {each.event: each.group for each in reversed(list(filter(is_ours, find(settings))))}
     mine = {each.path for each in filter(is_ours, find(settings))}
     return any(
@@ -180,13 +180,13 @@ def comes_before_others(settings: SettingsValues, is_ours: IsOurs) -> bool:
 
 
 def _without(settings: dict[str, Any], is_ours: IsOurs) -> dict[str, Any]:
-    left = copy.deepcopy(settings)
+    remaining = copy.deepcopy(settings)
     for found in reversed(list(filter(is_ours, find(settings)))):
-        group = left["hooks"][found.event][found.group]
+        group = remaining["hooks"][found.event][found.group]
         del group["hooks"][found.hook]
         if not group["hooks"]:
-            del left["hooks"][found.event][found.group]
-    return left
+            del remaining["hooks"][found.event][found.group]
+    return remaining
 
 
 def _pruned(settings: dict[str, Any]) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def _hooks(settings: SettingsValues) -> Iterator[tuple[str, int, int, object]]:
 
 
 def _program(command: str) -> str:
-    """Return the path of our hook program in a command; empty if it does not run it."""
+    """Return the path of the hook program in a command; empty if it runs another one."""
     try:
         words = shlex.split(command)
     except ValueError:

@@ -25,10 +25,10 @@ def parse(text: str, *, comments: bool = False) -> Any:  # noqa: ANN401 - JSON
 def parse_table(text: str) -> Mapping[str, Any]:
     """Return the object of a text with comments; empty if the agent could not parse it."""
     try:
-        found = parse(text, comments=True)
+        value = parse(text, comments=True)
     except ConfigBroken:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def append(text: str, path: Sequence[str], value: object, *, comments: bool = False) -> str:
@@ -97,8 +97,8 @@ class _Source:
     bare: str  #: the same text with each comment replaced by blanks
 
     def skip(self, at: int) -> int:
-        found = _BLANKS.match(self.bare, at)
-        return found.end() if found else at
+        blanks = _BLANKS.match(self.bare, at)
+        return blanks.end() if blanks else at
 
     def value_end(self, at: int) -> int:
         return _DECODER.raw_decode(self.bare, at)[1]
@@ -121,12 +121,12 @@ class _Source:
 
     def indentation(self, at: int) -> str:
         """Return the indentation of the line that contains ``at``."""
-        found = _BLANKS.match(self.text, self.text.rfind("\n", 0, at) + 1)
-        return found[0].rpartition("\n")[2] if found else ""
+        blanks = _BLANKS.match(self.text, self.text.rfind("\n", 0, at) + 1)
+        return blanks[0].rpartition("\n")[2] if blanks else ""
 
 
-def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is not JSON")
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
@@ -159,9 +159,9 @@ def _descend(page: _Source, path: Sequence[str]) -> tuple[int, Sequence[str]]:
     for depth in range(len(path) + 1):
         kind = "[" if depth == len(path) else "{"
         if page.bare[opening] != kind:
-            what = ".".join(path[:depth]) or "the whole file"
+            location = ".".join(path[:depth]) or "the whole file"
             expected = "a list" if kind == "[" else "an object"
-            raise ConfigBroken(f"line {page.line(opening)}: {what} should be {expected}")
+            raise ConfigBroken(f"line {page.line(opening)}: {location} should be {expected}")
         if depth == len(path):
             break
         found = [part for part in page.parts(opening) if part.name == path[depth]]
@@ -180,18 +180,18 @@ def _addition(page: _Source, opening: int, name: str | None, value: object) -> t
     outer = page.indentation(opening)
     inner = page.indentation(parts[0].start) if parts else outer + unit
     is_spread = _is_spread(page, opening, parts)
-    told = _formatted(page, value, name, unit if is_spread else None)
-    told = told.replace("\n", newline + inner)
+    text = _formatted(page, value, name, unit if is_spread else None)
+    text = text.replace("\n", newline + inner)
     at = parts[-1].end if parts else opening + 1
     if (remark := _last_comment_end(page, at, closing)) > at:
         # A comment after the last part belongs to it and stays where it is.
-        return remark, newline + inner + ("," if parts else "") + told
+        return remark, newline + inner + ("," if parts else "") + text
     if not is_spread:
-        return at, ("," + _gap(page) if parts else "") + told
+        return at, ("," + _gap(page) if parts else "") + text
     if parts:
-        return at, "," + newline + inner + told
+        return at, "," + newline + inner + text
     end = "" if "\n" in page.text[at:closing] else newline + outer
-    return at, newline + inner + told + end
+    return at, newline + inner + text + end
 
 
 def _is_spread(page: _Source, opening: int, parts: Sequence[_Part]) -> bool:
@@ -214,8 +214,8 @@ def _indent_unit(page: _Source) -> str:
 def _formatted(page: _Source, value: object, name: str | None, unit: str | None) -> str:
     gap = " " if unit is not None else _gap(page)
     separators = ("," if unit is not None else "," + gap, ":" + gap)
-    told = json.dumps(value, indent=unit, separators=separators, ensure_ascii=False)
-    return told if name is None else json.dumps(name, ensure_ascii=False) + separators[1] + told
+    text = json.dumps(value, indent=unit, separators=separators, ensure_ascii=False)
+    return text if name is None else json.dumps(name, ensure_ascii=False) + separators[1] + text
 
 
 def _gap(page: _Source) -> str:

@@ -17,7 +17,7 @@ from rookery.model.screens import Dialog, Press, squeeze
 #: A checkbox before an option of a multiple-choice question.
 _TICK = re.compile(r"\[(?P<tick>[ ✔x])\] +(?P<text>.*)")
 
-#: The option that takes free text, as each agent names it.
+#: The option that accepts free text, as each agent names it.
 _FREE = re.compile(r"Type something\.?|Type your own answer|Enter a custom value")
 
 
@@ -101,7 +101,7 @@ def _answer_question(  # noqa: PLR0911 - one return for each kind of dialog
 
 
 def _submit_reviewed(dialog: Dialog, verdict: Verdict) -> Press | None:
-    """Submit a page that lists all answers, if it shows exactly those of the verdict."""
+    """Submit a page that lists all answers, if it shows exactly the answers of the verdict."""
     if not all(_is_reviewed(dialog, answers) for answers in verdict.answers.values()):
         return None
     return choose(dialog, 0) if dialog.options else Press(("enter",))
@@ -119,14 +119,14 @@ def _is_reviewed(dialog: Dialog, answers: tuple[str, ...]) -> bool:
     return squeeze(", ".join(answers)) in squeeze(" ".join(dialog.subjects))
 
 
-def _tick(dialog: Dialog, wanted: tuple[str, ...]) -> Press | None:
-    """Toggle one option that differs from ``wanted``; if none does, go to the next page."""
+def _tick(dialog: Dialog, answers: tuple[str, ...]) -> Press | None:
+    """Toggle one option that differs from ``answers``; if none does, go to the next page."""
     ticks = [_TICK.fullmatch(each) for each in dialog.options]
     names = [each["text"] for each in ticks if each]
-    if not {*wanted} <= {*names}:
+    if not {*answers} <= {*names}:
         return None
     for number, each in enumerate(ticks):
-        if each and (each["tick"] != " ") != (each["text"] in wanted):
+        if each and (each["tick"] != " ") != (each["text"] in answers):
             return choose(dialog, number, is_last=False)
     return Press(("right",), is_last=False)
 

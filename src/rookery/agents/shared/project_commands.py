@@ -18,17 +18,17 @@ def is_definition(path: PurePath, name: str) -> bool:
 
     Case is ignored, because file systems may ignore it.
     """
-    wanted = _last(name)
+    command = _last(name)
     is_placed = not _PLACES.isdisjoint(each.lower() for each in path.parts[:-1])
-    is_named = path.stem.lower() == wanted and path.suffix.lower() in _SUFFIXES
-    is_skill = path.name.lower() == SKILL and path.parent.name.lower() == wanted
+    is_named = path.stem.lower() == command and path.suffix.lower() in _SUFFIXES
+    is_skill = path.name.lower() == SKILL and path.parent.name.lower() == command
     return is_placed and (is_named or is_skill)
 
 
 def names_skill(text: str, name: str) -> bool:
     """Return whether a skill's file gives it this name, whatever its folder is called."""
-    found = re.search(r"^name:\s*(.*?)\s*$", text, re.MULTILINE)
-    return found is not None and found[1].strip("\"'").lower() == _last(name)
+    name_line = re.search(r"^name:\s*(.*?)\s*$", text, re.MULTILINE)
+    return name_line is not None and name_line[1].strip("\"'").lower() == _last(name)
 
 
 def is_configured(text: str, name: str) -> bool:

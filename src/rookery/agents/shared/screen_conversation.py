@@ -40,14 +40,14 @@ class Speech:
 
     def last_prompt(self, lines: Sequence[str]) -> str:
         rows = [line.rstrip() for line in self._above_input_box(lines)]
-        asked = (at for at in range(len(rows) - 1, -1, -1) if self.prompt.match(rows[at]))
-        begin = next(asked, None)
+        prompt_rows = (at for at in range(len(rows) - 1, -1, -1) if self.prompt.match(rows[at]))
+        begin = next(prompt_rows, None)
         if begin is None:
             return ""
         first, *rest = rows[begin:]
         more = takewhile(lambda row: row.startswith("  ") and bool(row.strip()), rest)
-        said = [self.prompt.sub("", first, count=1), *more]
-        return "\n".join(row.strip() for row in said)
+        prompt_lines = [self.prompt.sub("", first, count=1), *more]
+        return "\n".join(row.strip() for row in prompt_lines)
 
     def _last_part(self, lines: Sequence[str]) -> list[str]:
         """Return the rows from the start of the last part down to the box."""

@@ -23,8 +23,8 @@ def parse(text: str) -> dict[str, Any]:
         # Keep floats as strings: only then does every value, such as nan, equal itself.
         return tomllib.loads(text.removeprefix(_MARK), parse_float=str)
     except tomllib.TOMLDecodeError as error:
-        found = _PLACE.search(str(error))
-        line = found[1] if found and found[1] else text.count("\n") + 1
+        position = _PLACE.search(str(error))
+        line = position[1] if position and position[1] else text.count("\n") + 1
         raise ConfigBroken(f"line {line}: {_PLACE.sub('', str(error))}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigBroken(f"line 1: {error}") from error
@@ -90,14 +90,14 @@ def _path(line: str) -> Path:
     if not line.lstrip().startswith("["):
         return ()
     try:
-        found: object = tomllib.loads(line)
+        value: object = tomllib.loads(line)
     except ValueError:
         return ()
     path: Sequence[str] = ()
-    while found:
-        if isinstance(found, list):
-            found = found[0]
-        elif isinstance(found, dict):
-            (name,) = found
-            path, found = (*path, name), found[name]
+    while value:
+        if isinstance(value, list):
+            value = value[0]
+        elif isinstance(value, dict):
+            (name,) = value
+            path, value = (*path, name), value[name]
     return tuple(path)
