@@ -70,9 +70,11 @@ class Callers:
 
     async def _session_of(self, pid: int) -> SessionId | None:
         process = self.process(pid)
-        known = self._remembered.get(process) if process else None
-        if known and (known.session or self.clock.now() - known.at < OWNER_REMEMBERED_FOR):
-            return known.session
+        remembered = self._remembered.get(process) if process else None
+        if remembered and (
+            remembered.session or self.clock.now() - remembered.at < OWNER_REMEMBERED_FOR
+        ):
+            return remembered.session
         evidence = await anyio.to_thread.run_sync(self.read, pid)
         if evidence is None:
             raise RuntimeFailed(f"process {pid} is gone.")
@@ -84,15 +86,15 @@ class Callers:
 
     async def _attribute(self, evidence: ProcessEvidence) -> SessionId | None:
         """Return the session of a process. Evidence that it cannot forge comes first."""
-        known = await self.database.read(partial(_known, evidence=evidence))
-        if found := known.by_ancestor or self.holder_of(evidence.lineage):
-            return found
+        candidates = await self.database.read(partial(_find_candidates, evidence=evidence))
+        if session := candidates.by_ancestor or self.holder_of(evidence.lineage):
+            return session
         if evidence.position.terminal:
-            beside = partial(self._detached_from, known.processes, evidence.position)
-            if found := await anyio.to_thread.run_sync(beside):
-                return found
-        if known.by_environment:
-            return known.by_environment
+            beside = partial(self._detached_from, candidates.processes, evidence.position)
+            if session := await anyio.to_thread.run_sync(beside):
+                return session
+        if candidates.by_environment:
+            return candidates.by_environment
         await self._refuse_unattributable(evidence)
         return None
 
@@ -123,16 +125,16 @@ class Callers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Candidates:
     by_ancestor: SessionId | None
     by_environment: SessionId | None
     processes: Mapping[SessionId, Process]  #: of the live sessions
 
 
-def _known(db: Connection, evidence: ProcessEvidence) -> _Known:
-    held = session_bindings.of_processes(db, [each.key for each in evidence.chain])
-    nearest = (held[each.key] for each in evidence.chain if each.key in held)
-    named = (each for each in evidence.named if sessions.is_known(db, each))
+def _find_candidates(db: Connection, evidence: ProcessEvidence) -> _Candidates:
+    by_process = session_bindings.of_processes(db, [each.key for each in evidence.chain])
+    nearest = (by_process[each.key] for each in evidence.chain if each.key in by_process)
+    by_environment = (each for each in evidence.sessions_named if sessions.is_known(db, each))
     processes = ((each.id, each.process) for each in sessions.with_processes(db))
-    live = {session: Process.read(word) for session, word in processes if word}
-    return _Known(next(nearest, None), next(map(SessionId, named), None), live)
+    live = {session: Process.read(key) for session, key in processes if key}
+    return _Candidates(next(nearest, None), next(map(SessionId, by_environment), None), live)

@@ -161,14 +161,14 @@ def _read_past(
 ) -> tuple[int, bytes]:
     """Return the frames of some entries, and the number of the last one that was read."""
     allowed = _family(context, caller, db)  # read each time: it may have shrunk
-    found = journal_entries.between(db, after=after, last=last, limit=MAX_CHUNK_ENTRIES)
+    entries = journal_entries.between(db, after=after, last=last, limit=MAX_CHUNK_ENTRIES)
     frames: list[str] = []
     size, seq = 0, last  # if no entry is found, all were read
-    for seq, at, session, kind, body in found:
+    for seq, at, session, kind, body in entries:
         if allowed is None or session in allowed:
-            told = _told(seq, at, kind, body)
-            frames.append(f"id: {seq}\r\nevent: {kind}\r\ndata: {told}\r\n\r\n")
-            size += len(told)
+            line = _told(seq, at, kind, body)
+            frames.append(f"id: {seq}\r\nevent: {kind}\r\ndata: {line}\r\n\r\n")
+            size += len(line)
             if size > CHUNK_CHARS:
                 break
     return seq, "".join(frames).encode()
@@ -186,7 +186,7 @@ def _begin(
     if after is not None and first - 1 <= after <= last:
         return allowed, None
     since = context.journal.clock.now() - timedelta(hours=context.settings.limits.listed_hours)
-    found = sessions.listed(db, ended_after=since)
-    shown = [each for each in found if allowed is None or each.id in allowed]
+    listed = sessions.listed(db, ended_after=since)
+    shown = [each for each in listed if allowed is None or each.id in allowed]
     text = json.dumps({"seq": last, "sessions": _SESSIONS.dump_python(shown, mode="json")})
     return allowed, StreamEvent(last, None, "snapshot", text)

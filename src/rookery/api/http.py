@@ -166,8 +166,9 @@ async def _report_failure(request: Request, error: Exception) -> Response:
 
 
 async def _refuse_unencodable(request: Request, error: Exception) -> Response:
-    is_half = "surrogate" in str(error)
-    why = "the text is not valid Unicode: it has half of a character." if is_half else error
+    """Answer a request with a number out of range, or with text that UTF-8 cannot encode."""
+    is_number = isinstance(error, OverflowError)
+    why = error if is_number else "the text is not valid Unicode: it has half of a character."
     return _error(400, "bad-input", f"Invalid input: {why}"[:300])
 
 

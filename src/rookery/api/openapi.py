@@ -80,7 +80,7 @@ def _shapes() -> Iterator[tuple[Any, JsonSchemaMode, TypeAdapter[Any]]]:
 
 def _operation(operation: Operation[Any, Any], schemas: dict[Any, Any]) -> dict[str, Any]:
     rest = outside_the_path(operation)
-    parameters = _parameters(operation.asks, in_path(operation), where="path")
+    parameters = _parameters(operation.asks, in_path(operation), location="path")
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": inspect.getdoc(operation.run),
@@ -89,7 +89,7 @@ def _operation(operation: Operation[Any, Any], schemas: dict[Any, Any]) -> dict[
         ),
     }
     if operation.method == "GET":
-        parameters += _parameters(rest, list(rest.model_fields), where="query")
+        parameters += _parameters(rest, list(rest.model_fields), location="query")
     else:
         parameters.append(_KEY)
         if rest.model_fields:
@@ -105,7 +105,7 @@ def _stream(stream: Stream, schemas: dict[Any, Any]) -> dict[str, Any]:
     return {
         "operationId": stream.name,
         "summary": inspect.getdoc(stream.open),
-        "parameters": _parameters(stream.asks, names, where=where),
+        "parameters": _parameters(stream.asks, names, location=where),
         "responses": _responses("text/event-stream", {"type": "string"}, schemas),
     }
 
@@ -118,14 +118,14 @@ _KEY = {
 }
 
 
-def _parameters(shape: type[BaseModel], names: list[str], *, where: str) -> list[Any]:
+def _parameters(shape: type[BaseModel], names: list[str], *, location: str) -> list[Any]:
     described = shape.model_json_schema(ref_template=_REFERENCE)
     required = described.get("required", ())
     return [
         {
             "name": name,
-            "in": where,
-            "required": where == "path" or name in required,
+            "in": location,
+            "required": location == "path" or name in required,
             "schema": described["properties"][name],
         }
         for name in names

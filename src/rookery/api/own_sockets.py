@@ -40,8 +40,8 @@ class OwnSocket:
     @property
     def is_in_place(self) -> bool:
         """Return whether the file is the one that this daemon made."""
-        found = _identify(self.path)
-        return found is not None and found == self._identity
+        current = _identify(self.path)
+        return current is not None and current == self._identity
 
     async def keep(self, clock: Clock) -> None:
         """Check the file for ever, and listen again when it is gone."""
@@ -60,10 +60,10 @@ class OwnSocket:
 
 def _identify(path: Path) -> Identity | None:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_ctime_ns
 
 
 def _is_taken_over(home: Home) -> bool:

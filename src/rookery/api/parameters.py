@@ -46,10 +46,10 @@ async def read_parameters(operation: Operation[Any, Any], request: Request) -> P
 def read_query(shape: type[M], connection: HTTPConnection) -> M:
     """Return the parameters in the query. Raises ``BadInput``."""
     query = connection.query_params
-    given = {
+    values = {
         name: query.getlist(name) if _is_list(shape, name) else query[name] for name in query
     }
-    return _checked(shape, given)
+    return _checked(shape, values)
 
 
 def read_key(request: Request) -> str:
@@ -89,9 +89,9 @@ async def _read_body(shape: type[M], request: Request) -> M:
         raise misshapen(error.errors(include_url=False)) from None
 
 
-def _checked(shape: type[M], given: dict[str, Any]) -> M:
+def _checked(shape: type[M], values: dict[str, Any]) -> M:
     try:
-        return shape.model_validate(given)
+        return shape.model_validate(values)
     except ValidationError as error:
         raise misshapen(error.errors(include_url=False)) from None
 

@@ -42,9 +42,9 @@ class OurPeers(HttpToolsProtocol):
         self._allow(self.head_timeout_s)
         connection = transport.get_extra_info("socket")
         if connection.family == socket.AF_UNIX:
-            found = peer_of(connection)
-            self.client = ("unix", found.pid)
-            if not found.is_ours:
+            peer = peer_of(connection)
+            self.client = ("unix", peer.pid)
+            if not peer.is_ours:
                 transport.abort()
         elif len(self.connections) > self.max_connections:
             self._make_room()

@@ -33,7 +33,9 @@ class ProcessEvidence:
     """A process, and the evidence of which session it belongs to."""
 
     chain: tuple[Process, ...]  #: the process itself, then its ancestors, the nearest first
-    named: tuple[str, ...] = ()  #: the sessions that their environments name, in that order
+    sessions_named: tuple[
+        str, ...
+    ] = ()  #: the sessions that their environments name, in that order
     position: Position = Position()
     is_below_shared_server: bool = False  #: an agent's server for many sessions
     leader: Process | None = None  #: the leader of the process's terminal session
@@ -53,10 +55,12 @@ def read_evidence(pid: int) -> ProcessEvidence | None:
     """Read the evidence of a process; ``None`` if it is gone."""
     if not (chain := ancestors(pid)):
         return None
-    named = tuple(name for each in chain if (name := system.variable(each.pid, VARIABLE)))
+    sessions_named = tuple(
+        name for each in chain if (name := system.variable(each.pid, VARIABLE))
+    )
     is_shared = any(is_shared_server(each.pid, SHARED_SERVERS) for each in chain)
     leader = Process.of(session_leader(pid))
-    return ProcessEvidence(chain, named, _position(chain), is_shared, leader)
+    return ProcessEvidence(chain, sessions_named, _position(chain), is_shared, leader)
 
 
 def read_position(pid: int) -> Position:

@@ -125,10 +125,10 @@ def _headers(scope: Scope) -> dict[str, str]:
     """Return the headers by name. Raises ``Refusal`` if a deciding one is given twice."""
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
-        called = name.decode("latin-1")
-        if called in headers and called in DECIDING:
-            raise Refusal(400, "bad-input", f"The header {called} must not be given twice.")
-        headers[called] = value.decode("latin-1")
+        header = name.decode("latin-1")
+        if header in headers and header in DECIDING:
+            raise Refusal(400, "bad-input", f"The header {header} must not be given twice.")
+        headers[header] = value.decode("latin-1")
     return headers
 
 
@@ -152,13 +152,13 @@ async def _send_refusal(refusal: Refusal, scope: Scope, receive: Receive, send: 
 
 
 def _counted(receive: Receive) -> Receive:
-    taken = 0
+    received = 0
 
     async def counted() -> Message:
-        nonlocal taken
+        nonlocal received
         message = await receive()
-        taken += len(message.get("body", b""))
-        if taken > MAX_REQUEST_BYTES:  # the request did not announce its size
+        received += len(message.get("body", b""))
+        if received > MAX_REQUEST_BYTES:  # the request did not announce its size
             raise HTTPException(413, TOO_MUCH)
         return message
 

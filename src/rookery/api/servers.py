@@ -49,22 +49,22 @@ async def opened(context: Context) -> AsyncIterator[None]:
         await unix.listen()
         if port:
             servers.start(Guard(app, context, transport="tcp", names=loopback.hosts), port)
-        own = OwnSocket(context.home, unix.path, unix.listen)
+        own_socket = OwnSocket(context.home, unix.path, unix.listen)
         keeping = anyio.CancelScope()
-        tasks.start_soon(_keep, own, context.journal.clock, keeping)
+        tasks.start_soon(_keep, own_socket, context.journal.clock, keeping)
         try:
             yield
         finally:
             keeping.cancel()
             context.streams.close_all()
             servers.stop()
-            _close(own)
+            _close(own_socket)
             forget(context.home)
 
 
-async def _keep(own: OwnSocket, clock: Clock, scope: anyio.CancelScope) -> None:
+async def _keep(own_socket: OwnSocket, clock: Clock, scope: anyio.CancelScope) -> None:
     with scope:
-        await own.keep(clock)
+        await own_socket.keep(clock)
 
 
 @dataclass(slots=True)
@@ -134,10 +134,10 @@ class _Server(uvicorn.Server):
             each.close()
 
 
-def _close(own: OwnSocket) -> None:
+def _close(own_socket: OwnSocket) -> None:
     """Remove the socket's file, unless another socket has replaced it."""
-    if own.is_in_place:
-        own.path.unlink(missing_ok=True)
+    if own_socket.is_in_place:
+        own_socket.path.unlink(missing_ok=True)
 
 
 def _listen(path: Path) -> socket.socket:

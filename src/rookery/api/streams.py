@@ -100,9 +100,9 @@ async def follow_events(context: Context, ring: RecentEvents, request: Request) 
 async def follow_screen(context: Context, ring: RecentEvents, request: Request) -> Response:
     """Follow a session's screen: the present one, then each as it changes."""
     caller = _caller(request)
-    found = await target(context, caller, request.path_params["session"], Need.READ)
+    session = await target(context, caller, request.path_params["session"], Need.READ)
     return _streamed(
-        context, caller, context.runtime.terminal(found.id).screens(), _frame, of=found.id
+        context, caller, context.runtime.terminal(session.id).screens(), _frame, of=session.id
     )
 
 
@@ -120,9 +120,9 @@ async def _follow_by_socket(context: Context, ring: RecentEvents, socket: WebSoc
         await socket.close(1008, str(refused)[:MAX_CLOSE_REASON_CHARS])
         return
     await socket.accept()
-    told = _while_allowed(context, caller, follow(context, ring, caller, after))
+    events = _while_allowed(context, caller, follow(context, ring, caller, after))
     with suppress(WebSocketDisconnect, TimeoutError, RuntimeError):
-        async for event in told:
+        async for event in events:
             async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
                 await socket.send_text(event.text)
         await socket.close(1008)
@@ -183,12 +183,12 @@ async def _while_allowed(
                 if stopped.done():
                     return
                 try:
-                    found = following.result()
+                    result = following.result()
                 except StopAsyncIteration:
                     return
                 if of is not None and not await access.holds():
                     return
-                yield found
+                yield result
         finally:
             watching.cancel()
             stopped.cancel()

@@ -72,8 +72,8 @@ def await_outcome(
 
     What the session asks since ``known_since`` does not end the wait.
     """
-    known = {"known": known_since} if known_since else {}
-    answer = daemon.get("messages", str(message), timeout=timeout, until="input", **known)
+    parameters = {"known": known_since} if known_since else {}
+    answer = daemon.get("messages", str(message), timeout=timeout, until="input", **parameters)
     return read(DeliveryInfo, answer)
 
 

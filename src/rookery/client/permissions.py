@@ -95,14 +95,14 @@ class RuleTestCall(Struct, frozen=True, kw_only=True):
 
 def list_requests(daemon: Client, *, all: bool = False) -> RequestListInfo:  # noqa: A002 - its name
     """List what agents ask for now; with ``all`` also what is decided."""
-    found = daemon.get("permissions", all=all) if all else daemon.get("permissions")
-    return read(RequestListInfo, found)
+    answer = daemon.get("permissions", all=all) if all else daemon.get("permissions")
+    return read(RequestListInfo, answer)
 
 
 def open_requests_of(daemon: Client, session: str) -> list[RequestInfo]:
     """Return what a session, given by its id, asks for now."""
-    asked = list_requests(daemon).requests
-    return [each for each in asked if each.session == session and each.is_open]
+    requests = list_requests(daemon).requests
+    return [each for each in requests if each.session == session and each.is_open]
 
 
 def show_request(daemon: Client, request: str, *, timeout: float = 0.0) -> RequestInfo:
@@ -122,8 +122,8 @@ def answer_request(
     daemon: Client, request: str, answers: Iterable[str], *, own_words: bool
 ) -> RequestInfo:
     """Answer questions by options, or with ``own_words`` by free text."""
-    given = list(answers)
-    return _decide(daemon, request, decision="answer", answers=given, own_words=own_words)
+    answer_list = list(answers)
+    return _decide(daemon, request, decision="answer", answers=answer_list, own_words=own_words)
 
 
 def _decide(daemon: Client, request: str, **verdict: object) -> RequestInfo:

@@ -62,8 +62,10 @@ def open_relay(
     max_a_minute: int | None,
 ) -> RelayInfo:
     """Let sessions talk. A member is a session and the name that the others know it by."""
-    named = [{"session": session, "name": name} for session, name in members]
-    answer = daemon.post("relays", members=named, max_hops=max_hops, max_a_minute=max_a_minute)
+    member_list = [{"session": session, "name": name} for session, name in members]
+    answer = daemon.post(
+        "relays", members=member_list, max_hops=max_hops, max_a_minute=max_a_minute
+    )
     return read(RelayInfo, answer)
 
 

@@ -230,8 +230,10 @@ def show_turns(
 ) -> TurnsInfo:
     """Return the last turns; with ``after`` and ``timeout`` wait for more turns to end."""
     limits = {"last": last, "after": after}
-    given = {name: value for name, value in limits.items() if value is not None}
-    return read(TurnsInfo, daemon.get("sessions", session, "turns", timeout=timeout, **given))
+    set_limits = {name: value for name, value in limits.items() if value is not None}
+    return read(
+        TurnsInfo, daemon.get("sessions", session, "turns", timeout=timeout, **set_limits)
+    )
 
 
 def show_screen(daemon: Client, session: str, *, history: bool = False) -> ScreenInfo:

@@ -134,8 +134,10 @@ class Client:
     def _check_peer(self, connection: socket.socket) -> None:
         """Refuse to send anything to a program of another user. Raises ``HomeUnusable``."""
         if not (peer := peer_of(connection)).is_ours:
-            who = f"a program of another user (uid {peer.uid})"
-            raise HomeUnusable(f"{who} listens at {self.socket_path}. Nothing was sent to it.")
+            listener = f"a program of another user (uid {peer.uid})"
+            raise HomeUnusable(
+                f"{listener} listens at {self.socket_path}. Nothing was sent to it."
+            )
 
     def _head(self, method: str, path: str, length: int, key: str = "") -> bytes:
         lines = [

@@ -28,11 +28,11 @@ from rookery.model.listeners import (
     UNHEARD,
     WAITED_IN_VAIN,
     Listener,
+    NewsTemplate,
     Until,
     ended,
     news,
     why_ended,
-    without_hint,
 )
 from rookery.model.sessions import Session
 from rookery.store import dialogs, listeners, messages, session_families, sessions
@@ -169,7 +169,7 @@ def _fire(
     db: Connection,
     entry: Entry,
     fired: Sequence[Listener],
-    template: str,
+    template: NewsTemplate,
     message: str = "",
 ) -> None:
     if not fired:
@@ -191,10 +191,10 @@ def _notify_of_end(db: Connection, entry: Entry, target: Session) -> None:
         _notify_and_remove(db, entry, [each], news(template, target, why_ended(target)))
 
 
-def _template_for(db: Connection, listener: Listener, template: str) -> str:
+def _template_for(db: Connection, listener: Listener, template: NewsTemplate) -> NewsTemplate:
     """Remove the hint if the listener may not use its tool: its target is in another family."""
     is_allowed = session_families.may_read(db, listener.caller, listener.target)
-    return template if is_allowed else without_hint(template)
+    return template if is_allowed else template.without_hint()
 
 
 def _notify_and_remove(

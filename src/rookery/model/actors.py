@@ -34,8 +34,8 @@ class Actor:
     def read(text: str) -> Actor:
         """Parse the output of ``str``, which the journal and the tables store."""
         kind, _, name = text.partition(" ")
-        known = {each.value: each for each in ActorKind if each is not ActorKind.OTHER}
-        return Actor(known[kind], name) if kind in known else Actor(ActorKind.OTHER, text)
+        kinds = {each.value: each for each in ActorKind if each is not ActorKind.OTHER}
+        return Actor(kinds[kind], name) if kind in kinds else Actor(ActorKind.OTHER, text)
 
     @property
     def is_rookery(self) -> bool:

@@ -53,11 +53,11 @@ def share(open_turns: Sequence[OpenTurn], native_id: str) -> StopShare:
     An agent stops once for a prompt and all prompts that it has taken into the same turn. A
     queued prompt that was not taken in becomes a turn with an id that no prompt had.
     """
-    own = [each for each in open_turns if native_id and each.native_id == native_id]
+    same_id = [each for each in open_turns if native_id and each.native_id == native_id]
     waiting = [each for each in open_turns if each.queued == "waiting"]
-    if own:
-        begun = [each for each in own if each.queued != "waiting"]
-        answered = begun or own
+    if same_id:
+        started = [each for each in same_id if each.queued != "waiting"]
+        answered = started or same_id
     elif native_id and waiting:
         answered = waiting
     else:

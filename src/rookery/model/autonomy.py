@@ -76,7 +76,9 @@ def mode_within(parent: HeldMode, child: HeldMode) -> str:
 
 def _too_far(parent: HeldMode, child: HeldMode) -> str:
     fitting = [mode for mode, reach in child.modes.items() if reach <= parent.reach]
-    named = f"{child.agent} may be started in: {', '.join(fitting) or 'no mode at all'}"
-    own = parent.mode or "default"
-    own = own if parent.is_as_started else f"{own}, now {parent.present}"
-    return f"a child's permission mode is at most its parent's ({own}). {named}."
+    options = f"{child.agent} may be started in: {', '.join(fitting) or 'no mode at all'}"
+    parent_mode = parent.mode or "default"
+    parent_mode = (
+        parent_mode if parent.is_as_started else f"{parent_mode}, now {parent.present}"
+    )
+    return f"a child's permission mode is at most its parent's ({parent_mode}). {options}."

@@ -60,16 +60,16 @@ class KnownSession:
     """A session as recorded, and what each source last said about it."""
 
     session: Session
-    said: Mapping[Source, Evidence]
+    evidence: Mapping[Source, Evidence]
     sets_hooks: bool = False  #: its agent's hooks are set at launch, if Rookery launches it
 
     @property
     def hook(self) -> Evidence | None:
-        return self.said.get("hook")
+        return self.evidence.get("hook")
 
     @property
     def file(self) -> Evidence | None:
-        return self.said.get("registry")
+        return self.evidence.get("registry")
 
 
 def confidence(known: KnownSession) -> Confidence:
@@ -79,7 +79,7 @@ def confidence(known: KnownSession) -> Confidence:
         is_running = state.status is Status.RUNNING
         disagrees = file is not None and is_running and file.claim != (state.activity or "")
         return "likely" if disagrees else "sure"
-    return "likely" if "screen" in known.said else "unsure"
+    return "likely" if "screen" in known.evidence else "unsure"
 
 
 def hooks_report_turns(known: KnownSession) -> bool:

@@ -13,26 +13,28 @@ COMMAND_FIELDS = frozenset({"command", "cmd", "script"})
 FOLDER_FIELDS = frozenset({"workdir", "cwd", "directory", "dir_path", "dirPath"})
 
 
-def runs_command(given: Mapping[str, Any]) -> bool:
+def runs_command(tool_input: Mapping[str, Any]) -> bool:
     """Return whether a call with this input runs a command."""
-    return not COMMAND_FIELDS.isdisjoint(given)
+    return not COMMAND_FIELDS.isdisjoint(tool_input)
 
 
-def named_folders(given: Mapping[str, Any]) -> dict[str, str]:
+def named_folders(tool_input: Mapping[str, Any]) -> dict[str, str]:
     """Return the folders that the input of a command names, by field."""
-    if not runs_command(given):
+    if not runs_command(tool_input):
         return {}
-    named = {name: given[name] for name in sorted(FOLDER_FIELDS.intersection(given))}
-    return {name: value for name, value in named.items() if value and isinstance(value, str)}
+    folders = {
+        name: tool_input[name] for name in sorted(FOLDER_FIELDS.intersection(tool_input))
+    }
+    return {name: value for name, value in folders.items() if value and isinstance(value, str)}
 
 
-def working_folders(given: Mapping[str, Any], folder: str) -> list[str]:
+def working_folders(tool_input: Mapping[str, Any], folder: str) -> list[str]:
     """Return the folders that a call may work in; ``folder`` is the one that its agent is in.
 
     Several fields may name one, and only the tool knows which of them it uses.
     """
-    named = [absolute_path(each, folder) for each in named_folders(given).values()]
-    return named or ([absolute_path(folder, "/")] if folder else [])
+    folders = [absolute_path(each, folder) for each in named_folders(tool_input).values()]
+    return folders or ([absolute_path(folder, "/")] if folder else [])
 
 
 def is_within(folder: str, project: str) -> bool:

@@ -97,10 +97,10 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, 
             return SessionState(Status.RUNNING, Activity.WORKING)
         case facts.TurnPaused(subagents=number):
             # A subagent may ask for permission before the agent itself has stopped.
-            asked = state.activity in ASKING
+            was_asking = state.activity in ASKING
             return (
                 state
-                if asked
+                if was_asking
                 else SessionState(Status.RUNNING, Activity.WORKING, _waits_for(number))
             )
         case facts.TurnEnded(_, _, how):
@@ -108,9 +108,9 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, 
         case facts.InputAsked(_, kind, message):
             return SessionState(Status.RUNNING, Activity(kind), message)
         case facts.InputSettled(rests=rests):
-            asked = state.activity in ASKING
+            was_asking = state.activity in ASKING
             after = Activity.IDLE if rests else Activity.WORKING
-            return SessionState(Status.RUNNING, after) if asked else state
+            return SessionState(Status.RUNNING, after) if was_asking else state
         case facts.SessionStarted() | facts.SessionFound():
             # Claude also reports a start after compaction in mid-turn: it is not idle then.
             working = state.activity is Activity.WORKING
@@ -118,8 +118,8 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, 
         case facts.ToolCalled():
             # A turn runs, even if its start was missed. A request about another call stays
             # open: tools run in parallel.
-            asked = state.activity in ASKING
-            return state if asked else SessionState(Status.RUNNING, Activity.WORKING)
+            was_asking = state.activity in ASKING
+            return state if was_asking else SessionState(Status.RUNNING, Activity.WORKING)
         case (
             facts.SessionRequested()
             | facts.SessionRecovered()

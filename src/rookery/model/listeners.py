@@ -20,18 +20,31 @@ _ANSWER = (
 )
 _DECIDE = "Use rookery__answer_permission(computer='{computer}', permission='{request}', ...)"
 
-FINISHED = _SESSION + ' "{title}" finished its turn.{background} ' + _READ
-_NEEDS_INPUT = _SESSION + " needs input: {message} "
-NEEDS_ANSWER = _NEEDS_INPUT + _ANSWER
-NEEDS_DECISION = _NEEDS_INPUT + _DECIDE
-NEEDS_PERSON = _NEEDS_INPUT + "A person must allow or deny it."
-NEEDS_PERSON_TO_ANSWER = _NEEDS_INPUT + "A person must answer it."
-INTERRUPTED = _SESSION + ' "{title}" was interrupted. ' + _READ
-TURN_FAILED = _SESSION + ' "{title}" failed in its turn: {message} ' + _READ
-ENDED = _SESSION + ' "{title}" {status}: {message}. ' + _READ
-OBEYED = _SESSION + ' "{title}" has taken your command. ' + _READ
-UNHEARD = _SESSION + ' "{title}" may not have got your words. ' + _READ
-OUT_OF_REACH = (
+
+@dataclass(frozen=True, slots=True)
+class NewsTemplate:
+    """A text with placeholders, and the hint which tool to use next, if any."""
+
+    text: str
+    hint: str = ""
+
+    def without_hint(self) -> NewsTemplate:
+        """Return the template for a session that may not use the tool."""
+        return NewsTemplate(self.text)
+
+
+FINISHED = NewsTemplate(_SESSION + ' "{title}" finished its turn.{background}', _READ)
+_NEEDS_INPUT = _SESSION + " needs input: {message}"
+NEEDS_ANSWER = NewsTemplate(_NEEDS_INPUT, _ANSWER)
+NEEDS_DECISION = NewsTemplate(_NEEDS_INPUT, _DECIDE)
+NEEDS_PERSON = NewsTemplate(_NEEDS_INPUT, "A person must allow or deny it.")
+NEEDS_PERSON_TO_ANSWER = NewsTemplate(_NEEDS_INPUT, "A person must answer it.")
+INTERRUPTED = NewsTemplate(_SESSION + ' "{title}" was interrupted.', _READ)
+TURN_FAILED = NewsTemplate(_SESSION + ' "{title}" failed in its turn: {message}', _READ)
+ENDED = NewsTemplate(_SESSION + ' "{title}" {status}: {message}.', _READ)
+OBEYED = NewsTemplate(_SESSION + ' "{title}" has taken your command.', _READ)
+UNHEARD = NewsTemplate(_SESSION + ' "{title}" may not have got your words.', _READ)
+OUT_OF_REACH = NewsTemplate(
     _SESSION + ' "{title}" is not your relay peer any more: you are told of it no longer.'
 )
 WAITED_IN_VAIN = "{still} did not get there in time. Use rookery__list_sessions()"
@@ -65,13 +78,16 @@ class Listener:
     since: datetime | None = None  #: when it was added; set only for listings
 
 
-def news(template: str, target: Session, message: str = "", *, request: str = "") -> str:
+def news(
+    template: NewsTemplate, target: Session, message: str = "", *, request: str = ""
+) -> str:
     """Return one line that reports what happened to a session."""
-    said = " ".join(message.split())
+    text = " ".join(message.split())
     shown = (
-        said if len(said) <= MAX_QUOTED_CHARACTERS else said[: MAX_QUOTED_CHARACTERS - 1] + "…"
+        text if len(text) <= MAX_QUOTED_CHARACTERS else text[: MAX_QUOTED_CHARACTERS - 1] + "…"
     )
-    return template.format(
+    whole = " ".join(filter(None, (template.text, template.hint)))
+    return whole.format(
         id=target.id,
         computer=target.computer,
         title=" ".join(target.title.replace('"', "'").split()),
@@ -86,11 +102,6 @@ def still_run(commands: int) -> str:
     """Return how many commands an agent has left running after its turn, as a sentence."""
     many = f"{commands} commands still run" if commands != 1 else "1 command still runs"
     return f"{many} in the background."
-
-
-def without_hint(template: str) -> str:
-    """Return the template without its tool hint, for a session that may not use the tool."""
-    return template.removesuffix(_READ).rstrip()
 
 
 def why_ended(target: Session) -> str:

@@ -128,14 +128,14 @@ def clean(text: str) -> Words:
     except UnicodeEncodeError:
         raise WordsRefused("it contains half of a character (a lone surrogate).") from None
     if size > MAX_MESSAGE_BYTES:
-        most = f"{MAX_MESSAGE_BYTES:,}"
+        limit = f"{MAX_MESSAGE_BYTES:,}"
         raise WordsRefused(
-            f"it has {size:,} bytes; the limit is {most}. Send the path of a file."
+            f"it has {size:,} bytes; the limit is {limit}. Send the path of a file."
         )
-    kept, removed = _CONTROL.subn("", text.replace("\r\n", "\n"))
-    if not kept.strip():
+    cleaned, removed = _CONTROL.subn("", text.replace("\r\n", "\n"))
+    if not cleaned.strip():
         raise WordsRefused("it is empty.")
-    return Words(kept, removed)
+    return Words(cleaned, removed)
 
 
 def join(pieces: Iterable[tuple[str, str]]) -> str:
@@ -152,8 +152,8 @@ def folded(words: str) -> str:
     one = " ".join(filter(None, map(str.strip, words.splitlines())))
     if len(one.encode()) <= MAX_LINE_BYTES:
         return one
-    kept = one.encode()[: MAX_LINE_BYTES - 40].decode(errors="ignore")
-    return f"{kept} … ({len(one) - len(kept):,} more characters)"
+    beginning = one.encode()[: MAX_LINE_BYTES - 40].decode(errors="ignore")
+    return f"{beginning} … ({len(one) - len(beginning):,} more characters)"
 
 
 def same_words(ours: str, theirs: str) -> bool:

@@ -60,8 +60,10 @@ def compile_regex(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type inform
     try:
         return re2.compile(_encodable(pattern), options)
     except re2.error as error:
-        said = error.args[0] if error.args else ""
-        detail = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+        message = error.args[0] if error.args else ""
+        detail = (
+            message.decode(errors="replace") if isinstance(message, bytes) else str(message)
+        )
         raise ValueError(
             f"not a regular expression for RE2: {detail}"
             " (RE2 has no look-around and no backreferences)"

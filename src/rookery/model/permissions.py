@@ -109,20 +109,22 @@ class Call:
     @property
     def summary(self) -> str:
         """Return in one line what is asked for; line breaks and truncation stay visible."""
-        return shortened(self._wanted, MAX_SUMMARY_CHARACTERS)
+        return shortened(self._request_text, MAX_SUMMARY_CHARACTERS)
 
     @property
-    def _wanted(self) -> str:
+    def _request_text(self) -> str:
         if len(self.questions) > 1:
-            asked = (f"{number}. {each.text}" for number, each in enumerate(self.questions, 1))
-            return " ".join(asked)
+            questions = (
+                f"{number}. {each.text}" for number, each in enumerate(self.questions, 1)
+            )
+            return " ".join(questions)
         if self.questions:
             return self.questions[0].text
         if plan := self.plan:
             return " ".join(["May it carry out its plan?", *plan.split()])
         place = f" in {in_one_line(self.elsewhere)}" if self.elsewhere else ""
-        wanted = f"May it use {self.tool}{place}? {in_one_line(telling(self.input))}".rstrip()
-        return f"{wanted}{self._runs}"
+        text = f"May it use {self.tool}{place}? {in_one_line(telling(self.input))}".rstrip()
+        return f"{text}{self._runs}"
 
     @property
     def _runs(self) -> str:
@@ -174,25 +176,27 @@ class Stop:
 TELLING = ("command", "file_path", "filePath", "path", "url", "pattern", "query", "prompt")
 
 
-def telling(given: Mapping[str, Any]) -> str:
+def telling(tool_input: Mapping[str, Any]) -> str:
     """Return the most informative field of a call, such as its command; else all input."""
-    known = next((str(given[name]) for name in TELLING if name in given), "")
-    return known or (json.dumps(dict(given), ensure_ascii=False, default=str) if given else "")
+    value = next((str(tool_input[name]) for name in TELLING if name in tool_input), "")
+    return value or (
+        json.dumps(dict(tool_input), ensure_ascii=False, default=str) if tool_input else ""
+    )
 
 
 #: Tools whose ``description`` is a comment of the agent; for others it is normal input.
 _COMMENTED_TOOLS = frozenset({"Bash", "Task", "bash", "task", "run_shell_command"})
 
 
-def digest(tool: str, given: Mapping[str, Any]) -> str:
+def digest(tool: str, tool_input: Mapping[str, Any]) -> str:
     """Return a hash of what a call does, without the agent's comment on it."""
     is_commented = tool in _COMMENTED_TOOLS
-    kept = {
+    compared = {
         name: value
-        for name, value in given.items()
+        for name, value in tool_input.items()
         if not (is_commented and name == "description")
     }
-    whole = json.dumps([tool, kept], sort_keys=True, default=str)
+    whole = json.dumps([tool, compared], sort_keys=True, default=str)
     return sha256(whole.encode(errors="replace")).hexdigest()[:32]
 
 

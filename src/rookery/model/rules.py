@@ -67,50 +67,52 @@ class Rule:
     folder: Pattern | None = None
     reason: str = ""
 
-    def matches(self, call: Call, where: Circumstances) -> bool:
+    def matches(self, call: Call, circumstances: Circumstances) -> bool:
         has = _allows if self.decision == "allow" else _restricts
         return (
             self.tool.matches(call.tool)
-            and self._is_about(where)
-            and all(has(call, where, name, each) for name, each in self.input.items())
-            and self._is_in_folder(call, where)
+            and self._is_about(circumstances)
+            and all(has(call, circumstances, name, each) for name, each in self.input.items())
+            and self._is_in_folder(call, circumstances)
         )
 
-    def _is_in_folder(self, call: Call, where: Circumstances) -> bool:
+    def _is_in_folder(self, call: Call, circumstances: Circumstances) -> bool:
         """Return whether the rule applies to the folder that a call works in."""
         if self.decision == "allow":
-            return self._allows_folder(call, where)
-        folders = {*call.real_folders, *_folders(call, where)}
+            return self._allows_folder(call, circumstances)
+        folders = {*call.real_folders, *_folders(call, circumstances)}
         return self.folder is None or any(map(self.folder.matches, folders))
 
-    def _allows_folder(self, call: Call, where: Circumstances) -> bool:
-        folders = call.real_folders or frozenset(_folders(call, where))
+    def _allows_folder(self, call: Call, circumstances: Circumstances) -> bool:
+        folders = call.real_folders or frozenset(_folders(call, circumstances))
         is_certain = call.uncertain.isdisjoint({FOLDER, *FOLDER_FIELDS})
         if self.folder is not None:
             return is_certain and all(map(self.folder.matches, folders))
         named = named_folders(call.input)
         if not runs_command(call.input) or (named and named.keys() <= self.input.keys()):
             return True
-        return is_certain and all(is_within(each, where.project) for each in folders)
+        return is_certain and all(is_within(each, circumstances.project) for each in folders)
 
-    def _is_about(self, where: Circumstances) -> bool:
+    def _is_about(self, circumstances: Circumstances) -> bool:
         """Return whether the rule applies to the session that makes a call.
 
         A session chooses the name and the folder of the sessions that it starts. So a rule that
         allows must match all ancestors too, and a rule that restricts an ancestor also applies.
         """
         if self.decision == "allow":
-            lineage = (where, *where.ancestors)
+            lineage = (circumstances, *circumstances.ancestors)
             if self.session != ANYTHING and not all(each.is_named for each in lineage):
                 return False
-            return self.agent.matches(where.agent) and all(map(self._is_where, lineage))
-        return self._names(where) or any(map(self._names, where.ancestors))
+            return self.agent.matches(circumstances.agent) and all(map(self._is_where, lineage))
+        return self._names(circumstances) or any(map(self._names, circumstances.ancestors))
 
-    def _names(self, where: Circumstances) -> bool:
-        return self.agent.matches(where.agent) and self._is_where(where)
+    def _names(self, circumstances: Circumstances) -> bool:
+        return self.agent.matches(circumstances.agent) and self._is_where(circumstances)
 
-    def _is_where(self, where: Circumstances) -> bool:
-        return self.project.matches(where.project) and self.session.matches(where.session)
+    def _is_where(self, circumstances: Circumstances) -> bool:
+        return self.project.matches(circumstances.project) and self.session.matches(
+            circumstances.session
+        )
 
 
 #: In force while no valid version of the rules is known.
@@ -130,28 +132,29 @@ UNKNOWN_COMMANDS = Rule(
 )
 
 
-def decide(rules: Iterable[Rule], call: Call, where: Circumstances) -> Rule | None:
+def decide(rules: Iterable[Rule], call: Call, circumstances: Circumstances) -> Rule | None:
     """Return the deciding rule: among the matching rules, deny before allow before ask.
 
     The commands that a call runs itself are checked against the rules as separate calls.
     """
-    known = tuple(rules)
-    first = _decide(known, call, where)
+    all_rules = tuple(rules)
+    first = _decide(all_rules, call, circumstances)
     if first and first.decision == "deny":
         return first
-    return _restriction_of_commands(known, call, where) or first
+    return _restriction_of_commands(all_rules, call, circumstances) or first
 
 
 def _restriction_of_commands(
-    rules: tuple[Rule, ...], call: Call, where: Circumstances
+    rules: tuple[Rule, ...], call: Call, circumstances: Circumstances
 ) -> Rule | None:
     """Return the rule that denies, or else asks about, a command that a call runs itself."""
     if call.commands is None:
-        found = _decide(rules, _shell_call("", is_certain=False), where)
-        return UNKNOWN_COMMANDS if found and found.decision != "allow" else None
+        deciding_rule = _decide(rules, _shell_call("", is_certain=False), circumstances)
+        is_restricted = deciding_rule is not None and deciding_rule.decision != "allow"
+        return UNKNOWN_COMMANDS if is_restricted else None
     # The value of a variable is known only when Claude or the shell expands it.
     calls = (_shell_call(each, is_certain="$" not in each) for each in call.commands)
-    deciding = [rule for each in calls if (rule := _decide(rules, each, where))]
+    deciding = [rule for each in calls if (rule := _decide(rules, each, circumstances))]
     restricting = [rule for rule in deciding if rule.decision != "allow"]
     return min(restricting, key=lambda rule: DECISIONS.index(rule.decision), default=None)
 
@@ -161,12 +164,12 @@ def _shell_call(command: str, *, is_certain: bool) -> Call:
     return Call(SHELL, {"command": command}, uncertain=uncertain)
 
 
-def _decide(known: tuple[Rule, ...], call: Call, where: Circumstances) -> Rule | None:
-    matching = [rule for rule in known if rule.matches(call, where)]
+def _decide(rules: tuple[Rule, ...], call: Call, circumstances: Circumstances) -> Rule | None:
+    matching = [rule for rule in rules if rule.matches(call, circumstances)]
     first = min(matching, key=lambda rule: DECISIONS.index(rule.decision), default=None)
     if first and first.decision == "deny":
         return first
-    if call.uncertain and any(_may_restrict(rule, call, where) for rule in known):
+    if call.uncertain and any(_may_restrict(rule, call, circumstances) for rule in rules):
         return UNCERTAIN
     return first
 
@@ -184,7 +187,7 @@ def path_fields(rules: Iterable[Rule]) -> frozenset[str]:
     return PATH_FIELDS.intersection(name for rule in rules for name in rule.input)
 
 
-def _may_restrict(rule: Rule, call: Call, where: Circumstances) -> bool:
+def _may_restrict(rule: Rule, call: Call, circumstances: Circumstances) -> bool:
     """Return whether a rule would match if its uncertain fields had the right values."""
     has_folder = rule.folder is not None and FOLDER in call.uncertain
     if rule.decision == "allow":
@@ -193,10 +196,10 @@ def _may_restrict(rule: Rule, call: Call, where: Circumstances) -> bool:
         return False
     certain = {name: each for name, each in rule.input.items() if name not in call.uncertain}
     folder = None if has_folder else rule.folder
-    return replace(rule, input=certain, folder=folder).matches(call, where)
+    return replace(rule, input=certain, folder=folder).matches(call, circumstances)
 
 
-def _allows(call: Call, where: Circumstances, name: str, pattern: Pattern) -> bool:
+def _allows(call: Call, circumstances: Circumstances, name: str, pattern: Pattern) -> bool:
     """Match a field for a rule that allows: all that the field may refer to must match."""
     if name not in call.input or name in call.uncertain:
         return False
@@ -206,33 +209,33 @@ def _allows(call: Call, where: Circumstances, name: str, pattern: Pattern) -> bo
         is_text = isinstance(call.input[name], str)
         return is_text and pattern.matches_one_command(value)
     if name in PATH_FIELDS and isinstance(call.input[name], str):
-        meant = call.real_paths.get(name) or {_absolute(value, where)}
-        return all(pattern.matches(each) for each in meant)
+        paths = call.real_paths.get(name) or {_absolute(value, circumstances)}
+        return all(pattern.matches(each) for each in paths)
     return pattern.matches(value)
 
 
-def _restricts(call: Call, where: Circumstances, name: str, pattern: Pattern) -> bool:
+def _restricts(call: Call, circumstances: Circumstances, name: str, pattern: Pattern) -> bool:
     """Match a field for a rule that denies or asks: any value it may refer to is enough."""
     if name not in call.input:
         return False
-    return any(pattern.matches(each) for each in _meanings(call, where, name))
+    return any(pattern.matches(each) for each in _meanings(call, circumstances, name))
 
 
-def _meanings(call: Call, where: Circumstances, name: str) -> Iterator[str]:
+def _meanings(call: Call, circumstances: Circumstances, name: str) -> Iterator[str]:
     value = _text(call.input[name])
     yield value
     if name in PATH_FIELDS and isinstance(call.input[name], str):
-        yield _absolute(value, where)
+        yield _absolute(value, circumstances)
         yield from call.real_paths.get(name, ())
 
 
-def _folders(call: Call, where: Circumstances) -> list[str]:
+def _folders(call: Call, circumstances: Circumstances) -> list[str]:
     """Return the folders that a call may work in, without resolving links."""
-    return working_folders(call.input, call.folder or where.project)
+    return working_folders(call.input, call.folder or circumstances.project)
 
 
-def _absolute(path: str, where: Circumstances) -> str:
-    return absolute_path(path, where.project)
+def _absolute(path: str, circumstances: Circumstances) -> str:
+    return absolute_path(path, circumstances.project)
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - JSON of an agent

@@ -132,5 +132,5 @@ def shape(line: str) -> str:
 
 def tail(lines: Iterable[str], count: int = 15) -> str:
     """Return the last lines that are not blank."""
-    said = [line.rstrip() for line in lines if line.strip()]
-    return "\n".join(said[-count:])
+    texts = [line.rstrip() for line in lines if line.strip()]
+    return "\n".join(texts[-count:])

@@ -83,18 +83,18 @@ class Rewriting:
 
     def changes(self, words: str) -> str:
         """Describe what the program changes in the text, apart from final newlines."""
-        kept = _stripped(words) if self.strips else words
-        hidden = len(words) - len(kept)
-        found = {
+        visible = _stripped(words) if self.strips else words
+        hidden = len(words) - len(visible)
+        changes = {
             f"tabs become {len(self.tab)} blanks": self.tab != "\t" and "\t" in words.rstrip(),
             f"{_count(hidden, 'invisible character')} removed": hidden,
             "line separators become newlines": self.splits and _SEPARATORS.search(words),
             "letters and their accents become one character": self.composes
-            and not unicodedata.is_normalized("NFC", kept),
+            and not unicodedata.is_normalized("NFC", visible),
             "blanks at the end are removed": self.trims
             and words.rstrip("\n") != words.rstrip(),
         }
-        return "; ".join(change for change, is_made in found.items() if is_made)
+        return "; ".join(change for change, is_made in changes.items() if is_made)
 
 
 #: Most programs: the text stays unchanged.
@@ -112,9 +112,9 @@ def _may_be_removed(character: str) -> bool:
 def _stripped(words: str) -> str:
     """Return the text without the hidden characters that have no meaning in their position."""
 
-    def kept(found: re.Match[str]) -> str:
-        is_flag = len(found[0]) > 1
-        return found[0] if is_flag or _has_meaning(words, found.start()) else ""
+    def kept(match: re.Match[str]) -> str:
+        is_flag = len(match[0]) > 1
+        return match[0] if is_flag or _has_meaning(words, match.start()) else ""
 
     return _FLAG_OR_HIDDEN.sub(kept, words)
 

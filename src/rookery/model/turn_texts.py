@@ -27,22 +27,22 @@ class Answer:
     how: How = "finished"
     prompt: str = ""  #: the prompt, if no hook has reported it
 
-    def added_to(self, told: Iterable[Fact]) -> list[Fact]:
+    def added_to(self, facts: Iterable[Fact]) -> list[Fact]:
         """Add the texts to the facts about a turn that was only observed."""
-        found = list[Fact]()
-        for fact in told:
+        completed = list[Fact]()
+        for fact in facts:
             if isinstance(fact, TurnStarted) and not fact.prompt:
-                found.append(structs.replace(fact, prompt=self.prompt))
+                completed.append(structs.replace(fact, prompt=self.prompt))
                 continue
             if isinstance(fact, TurnEnded) and self.prompt:
-                found.append(PromptFound(fact.session, self.prompt))
+                completed.append(PromptFound(fact.session, self.prompt))
             if not isinstance(fact, TurnEnded) or fact.how != "finished":
-                found.append(fact)
+                completed.append(fact)
                 continue
             if self.path:
-                found.append(TranscriptFound(fact.session, self.path))
-            found.append(structs.replace(fact, last_words=self.words, how=self.how))
-        return found
+                completed.append(TranscriptFound(fact.session, self.path))
+            completed.append(structs.replace(fact, last_words=self.words, how=self.how))
+        return completed
 
 
 NO_ANSWER = Answer()
@@ -53,16 +53,16 @@ def is_unexplained(fact: Fact) -> TypeGuard[TurnEnded]:
     return isinstance(fact, TurnEnded) and fact.how == "failed" and not fact.last_words
 
 
-def contains_in_order(told: str, said: Sequence[str]) -> bool:
+def contains_in_order(hook_text: str, messages: Sequence[str]) -> bool:
     """Return whether a hook reports what a transcript says, perhaps with parts repeated.
 
     Gemini 0.61 repeats every chunk but the first after the text that they form together.
     """
-    if not said or not told.startswith(said[0]):
+    if not messages or not hook_text.startswith(messages[0]):
         return False
     at = 0
-    for words in said:
-        at = told.find(words, at) + len(words)
+    for words in messages:
+        at = hook_text.find(words, at) + len(words)
         if at < len(words):
             return False
     return True

@@ -46,7 +46,7 @@ async def why(context: Context, caller: Caller, params: OfSession) -> Grounds:
         now = known.get(db, session.id)
         told = evidence.known(db, now)
         shared = [] if now.status.is_over else session_bindings.sharing_conversation(db, now)
-        return Grounds(now, confidence(told), list(told.said.values()), hooks_off, shared)
+        return Grounds(now, confidence(told), list(told.evidence.values()), hooks_off, shared)
 
     grounds = await context.database.read(read)
     cut_off = {each.id for each in await without_terminal(context)}

@@ -43,18 +43,20 @@ class ToolContext:
         """Return the session that calls the tool, if the caller is one."""
         return self.identity.session
 
-    async def ask(self, name: str, /, **words: object) -> Any:  # noqa: ANN401 - what it answers
+    async def ask(self, name: str, /, **arguments: object) -> Any:  # noqa: ANN401 - what it answers
         """Run an operation as the caller."""
         operation = _BY_NAME[name]
         key = f"{self.key} {name}" if self.key and operation.method == "POST" else ""
-        params = operation.asks(**words)
+        params = operation.asks(**arguments)
         return await ask(self.context, operation, params, identity=self.identity, key=key)
 
     def require_here(self, computer: str) -> None:
         """Refuse a call for another computer. Raises ``BadInput``."""
-        here = self.context.journal.computer
-        if computer not in {LOCAL, here}:
-            raise BadInput(f"unknown computer {computer[:80]!r}; this one is {here!r}.")
+        this_computer = self.context.journal.computer
+        if computer not in {LOCAL, this_computer}:
+            raise BadInput(
+                f"unknown computer {computer[:80]!r}; this one is {this_computer!r}."
+            )
 
 
 A = TypeVar("A", bound=OnComputer)
@@ -90,9 +92,9 @@ def declared(
     """Return a tool that passes its arguments, some of them ``renamed``, to an operation."""
 
     async def run(context: ToolContext, params: A) -> Any:  # noqa: ANN401 - what it answers
-        given = params.model_dump(exclude={"computer"})
-        words = {renamed.get(name, name): value for name, value in given.items()}
-        return await context.ask(operation, **words)
+        values = params.model_dump(exclude={"computer"})
+        arguments = {renamed.get(name, name): value for name, value in values.items()}
+        return await context.ask(operation, **arguments)
 
-    found = _BY_NAME[operation]
-    return Tool(name, description, found.need, run, asks, found.answers)
+    operation_ = _BY_NAME[operation]
+    return Tool(name, description, operation_.need, run, asks, operation_.answers)

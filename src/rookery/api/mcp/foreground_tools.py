@@ -39,9 +39,9 @@ async def foreground(context: ToolContext, params: OnSession) -> BroughtForward:
     it comes. It is not for your own reading (that is get_session_data), and not for telling
     that something is done. Twice does nothing.
     """
-    brought: Foreground = await context.ask("foreground", session=params.session_id, last=0)
-    missed = brought.omitted + len(brought.missed)
-    return BroughtForward(brought.session.id, brought.channel, brought.is_new, missed, IN_FRONT)
+    answer: Foreground = await context.ask("foreground", session=params.session_id, last=0)
+    missed = answer.omitted + len(answer.missed)
+    return BroughtForward(answer.session.id, answer.channel, answer.is_new, missed, IN_FRONT)
 
 
 async def background(context: ToolContext, params: OnSession) -> PutBackward:
@@ -50,6 +50,6 @@ async def background(context: ToolContext, params: OnSession) -> PutBackward:
     Use it for a session that you brought with foreground, once it need not be followed any
     more. Twice does nothing.
     """
-    put: Background = await context.ask("background", session=params.session_id)
+    answer: Background = await context.ask("background", session=params.session_id)
     advice = "It goes on unseen; your person sees what was missed with `rookery fg`."
-    return PutBackward(put.session, put.channel, put.was_in_front, advice)
+    return PutBackward(answer.session, answer.channel, answer.was_in_front, advice)

@@ -136,9 +136,9 @@ async def _close_link(context: ToolContext, params: SendArguments, session: Sess
     """Send the last message, then close the relays that have only these two members."""
     if context.own is None or params.direct:
         raise BadInput("close_link closes a link that direct=true opened.")
-    found: RelayList = await context.ask("relays", session=session.id)
+    listed: RelayList = await context.ask("relays", session=session.id)
     pair = {context.own, session.id}
-    of_pair = [each for each in found.relays if {m.session for m in each.present} == pair]
+    of_pair = [each for each in listed.relays if {m.session for m in each.present} == pair]
     message = None
     if params.message:
         sent: Message = await context.ask("send", session=session.id, words=params.message)
@@ -171,8 +171,8 @@ async def create_relay(context: ToolContext, params: RelayArguments) -> Relay:
     members = [{"session": each.session_id, "name": each.name} for each in params.participants]
     if context.own is not None and context.own not in await _ids(context, params):
         members.insert(0, {"session": str(context.own), "name": ""})
-    made: Relay = await context.ask("relay", members=members, max_hops=params.max_hops)
-    return made
+    relay: Relay = await context.ask("relay", members=members, max_hops=params.max_hops)
+    return relay
 
 
 async def _ids(context: ToolContext, params: RelayArguments) -> set[SessionId]:

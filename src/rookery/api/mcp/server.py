@@ -106,8 +106,8 @@ def _server(context: Context) -> Server[Any]:
 
 
 def _identity(request_context: ServerRequestContext[Any]) -> Identity:
-    found: Identity = _request(request_context).scope["identity"]
-    return found
+    identity: Identity = _request(request_context).scope["identity"]
+    return identity
 
 
 def _request(request_context: ServerRequestContext[Any]) -> Request:
@@ -130,8 +130,8 @@ async def call(context: ToolContext, params: CallToolRequestParams) -> CallToolR
     except Exception as error:  # noqa: BLE001 - a supervised boundary
         _log.exception("The tool %s failed.", params.name[:100])
         return _failed(f"Rookery failed at this ({error!r}). See:  rookery logs")
-    said = [TextContent(text=answer.decode())]
-    return CallToolResult(content=[*said], structured_content=json.loads(answer))
+    content = [TextContent(text=answer.decode())]
+    return CallToolResult(content=[*content], structured_content=json.loads(answer))
 
 
 async def _run(context: ToolContext, name: str, arguments: dict[str, Any]) -> bytes:

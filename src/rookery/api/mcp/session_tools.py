@@ -76,11 +76,11 @@ async def list_sessions(context: ToolContext, params: ListArguments) -> ListedSe
     """
     found: Sessions = await context.ask("list", all=params.include_ended)
     listed = found.sessions
-    wanted = listed
+    selected = listed
     if params.parent:
         parent: Session = await context.ask("show", session=params.parent)
-        wanted = [each for each in listed if each.parent == parent.id]
-    return ListedSessions(view_all(wanted, listed, context.own))
+        selected = [each for each in listed if each.parent == parent.id]
+    return ListedSessions(view_all(selected, listed, context.own))
 
 
 async def start_session(context: ToolContext, params: StartArguments) -> Started:
@@ -89,17 +89,17 @@ async def start_session(context: ToolContext, params: StartArguments) -> Started
     You are told here, in your own session, when it has finished its turn, needs input or has
     ended; then read it with get_session_data. So end your turn: do not poll, do not sleep.
     """
-    words = params.model_dump(include={"name", "model", "permission_mode"})
+    options = params.model_dump(include={"name", "model", "permission_mode"})
     agent, project = params.agent, params.project
     if context.own is not None and not (agent and project):
-        own: Session = await context.ask("show", session=context.own)
-        agent, project = agent or own.agent, project or own.project_path
+        caller: Session = await context.ask("show", session=context.own)
+        agent, project = agent or caller.agent, project or caller.project_path
     if not (agent and project):
         raise BadInput("give an agent and a project; the caller is not a session and has none.")
-    made: Session = await context.ask(
-        "start", agent=agent, project=project, prompt=params.message, listen=True, **words
+    started: Session = await context.ask(
+        "start", agent=agent, project=project, prompt=params.message, listen=True, **options
     )
-    return await _started(context, made)
+    return await _started(context, started)
 
 
 async def resume_session(context: ToolContext, params: ResumeArguments) -> Started:
@@ -108,17 +108,25 @@ async def resume_session(context: ToolContext, params: ResumeArguments) -> Start
     It is a new session, your child, that knows what was said before. You are told as after
     start_session: end your turn, do not poll.
     """
-    words = {"fork": params.fork, "prompt": params.message, "name": params.name}
-    made: Session = await context.ask("resume", session=params.session_id, listen=True, **words)
-    return await _started(context, made)
+    options = {"fork": params.fork, "prompt": params.message, "name": params.name}
+    resumed: Session = await context.ask(
+        "resume", session=params.session_id, listen=True, **options
+    )
+    return await _started(context, resumed)
 
 
-async def _started(context: ToolContext, made: Session) -> Started:
-    told = False
+async def _started(context: ToolContext, started: Session) -> Started:
+    is_notified = False
     if context.own is not None:
-        own: Session = await context.ask("show", session=context.own)
-        told = own.can_receive
-    return Started(made.id, made.name, made.computer, told, TOLD if told else NOT_TOLD)
+        caller: Session = await context.ask("show", session=context.own)
+        is_notified = caller.can_receive
+    return Started(
+        started.id,
+        started.name,
+        started.computer,
+        is_notified,
+        TOLD if is_notified else NOT_TOLD,
+    )
 
 
 async def get_session_data(context: ToolContext, params: DataArguments) -> Data:
@@ -128,17 +136,17 @@ async def get_session_data(context: ToolContext, params: DataArguments) -> Data:
     for it. What it answered is in its turns, what it did on the way in its transcript; where
     they do not tell enough, its screen is there, too. Of each you get at most tail_chars.
     """
-    words = params.model_dump(include={"since", "until", "tail_chars"})
-    found: SessionData = await context.ask("data", session=params.session_id, **words)
+    options = params.model_dump(include={"since", "until", "tail_chars"})
+    data: SessionData = await context.ask("data", session=params.session_id, **options)
     listed: Sessions = await context.ask("list", all=False)
-    (session,) = view_all([found.session], listed.sessions, context.own)
+    (session,) = view_all([data.session], listed.sessions, context.own)
     return Data(
         session=session,
-        turns=found.turns,
-        omitted=found.omitted,
-        transcript=found.transcript,
-        screen=found.screen,
-        transcript_path=found.session.transcript_path,
+        turns=data.turns,
+        omitted=data.omitted,
+        transcript=data.transcript,
+        screen=data.screen,
+        transcript_path=data.session.transcript_path,
     )
 
 

@@ -48,15 +48,17 @@ class SessionView:
 
 
 def view_all(
-    wanted: Sequence[Session], listed: Sequence[Session], own: SessionId | None
+    selected: Sequence[Session], listed: Sequence[Session], caller: SessionId | None
 ) -> list[SessionView]:
     children: dict[SessionId | None, list[SessionId]] = {}
     for each in listed:
         children.setdefault(each.parent, []).append(each.id)
-    return [view_one(each, children.get(each.id, []), own) for each in wanted]
+    return [view_one(each, children.get(each.id, []), caller) for each in selected]
 
 
-def view_one(session: Session, children: list[SessionId], own: SessionId | None) -> SessionView:
+def view_one(
+    session: Session, children: list[SessionId], caller: SessionId | None
+) -> SessionView:
     return SessionView(
         session_id=session.id,
         name=session.name,
@@ -71,5 +73,5 @@ def view_one(session: Session, children: list[SessionId], own: SessionId | None)
         last_activity=session.last_activity_at,
         parent=session.parent,
         children=children,
-        is_you=session.id == own,
+        is_you=session.id == caller,
     )
