@@ -109,7 +109,7 @@ def _endpoint(
 async def _while_connected(request: Request, asking: Coroutine[Any, Any, T]) -> T:
     """Wait for an answer until the client disconnects. Raises ``ClientDisconnect``.
 
-    Otherwise a long poll goes on, for up to a day, for a client that has left.
+    Otherwise a long poll would continue, for up to a day, for a client that has left.
     """
     return await first_of(asking, _disconnected(request))
 

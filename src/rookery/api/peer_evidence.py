@@ -46,7 +46,7 @@ class ProcessEvidence:
 
     @property
     def lineage(self) -> tuple[str, ...]:
-        """Return the words of the process, its terminal session's leader and its ancestors."""
+        """Return the keys of the process, its terminal session's leader and its ancestors."""
         leader = (self.leader,) if self.leader else ()
         return tuple(each.key for each in (self.chain[0], *leader, *self.chain[1:]))
 

@@ -27,7 +27,7 @@ TOO_MUCH = f"At most {MAX_REQUEST_BYTES:,} bytes at a time."
 #: Headers that decide about a request. If one came twice, two readers could differ on it.
 DECIDING = frozenset({"host", "origin", "authorization", "content-type"})
 
-#: The only path that needs no token: it says only that the daemon is there.
+#: The only path that needs no token: it shows only that the daemon runs.
 OPEN = "/healthz"
 
 

@@ -129,7 +129,7 @@ class Spool:
             return True
 
     async def _take(self, some: Iterable[str]) -> None:
-        """Take in the first batch of these calls, except those taken in meanwhile."""
+        """Process the first batch of these calls, except calls processed meanwhile."""
         chosen = list(islice(some, MAX_BATCH_CALLS))
         async with self._taking:
             chosen = [name for name in chosen if name in self._waiting]

@@ -221,7 +221,7 @@ class _Access:
                     return
                 await bell.wait()
         finally:
-            over.set()  # also on a read error: a stream must not go on unchecked
+            over.set()  # also on a read error: a stream must not continue unchecked
 
 
 def _encoded(event: StreamEvent) -> bytes:

@@ -49,7 +49,7 @@ def read(kind: type[A], json: object) -> A:
 
 
 def _keep_json(value: object, json: object) -> None:
-    """Let the parts of an answer keep their JSON, too."""
+    """Keep the JSON of the parts of an answer as well."""
     if isinstance(value, DaemonAnswer):
         value.__dict__["json"] = json
     elif isinstance(value, tuple) and value and isinstance(value[0], DaemonAnswer):

@@ -1,4 +1,4 @@
-"""The foreground: sessions that are shown to a person as they go on."""
+"""The foreground: sessions that are shown to the user as they work."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def look_at_foreground(daemon: Client, session: str, *, channel: str) -> Foregro
 
 
 def mark_shown(daemon: Client, session: str, *, channel: str, seen: int) -> ShownInfo:
-    """Tell the daemon which turn was shown last; returns the one that follows."""
+    """Report which turn was shown last; returns the turn that follows."""
     return read(
         ShownInfo, daemon.post("sessions", session, "shown", channel=channel, seen=seen)
     )

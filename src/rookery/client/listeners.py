@@ -1,4 +1,4 @@
-"""Listeners: which session is told when others stop."""
+"""Listeners: sessions that are notified when others stop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ListenerInfo(DaemonAnswer, frozen=True):
 
 
 class CombinedWait(DaemonAnswer, frozen=True):
-    """Several listeners whose news is told at once."""
+    """Several listeners whose news is sent together."""
 
     id: int = 0
     needed: int = 0
@@ -48,10 +48,10 @@ class StoppedInfo(DaemonAnswer, frozen=True):
 
 
 class ListenOrder(Struct, frozen=True, kw_only=True):
-    """A session that is to be told when others stop."""
+    """A session to notify when others stop."""
 
     targets: tuple[str, ...]
-    caller: str  #: which is told; empty: the session that asks
+    caller: str  #: the session to notify; empty for the calling session
     until: str
     repeat: bool
     timeout: float | None

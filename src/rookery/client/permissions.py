@@ -131,7 +131,7 @@ def _decide(daemon: Client, request: str, **verdict: object) -> RequestInfo:
 
 
 def mark_seen(daemon: Client, requests: Iterable[str]) -> SeenInfo:
-    """Tell the daemon that the user has seen which requests were not answered in time."""
+    """Record that the user has seen which requests were not answered in time."""
     return read(SeenInfo, daemon.post("permissions", "seen", requests=list(requests)))
 
 

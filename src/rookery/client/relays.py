@@ -1,4 +1,4 @@
-"""Relays: let sessions talk with each other."""
+"""Relays: sessions that receive each other's answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RelayTalk(DaemonAnswer, frozen=True):
 
 
 def list_relays(daemon: Client, *, session: str = "", all: bool = False) -> RelayListInfo:  # noqa: A002 - its name
-    """List the open relays and those closed not long ago; with ``all`` every one."""
+    """List the open relays and recently closed ones; with ``all`` every relay."""
     return read(RelayListInfo, daemon.get("relays", session=session, all=all))
 
 
@@ -61,7 +61,7 @@ def open_relay(
     max_hops: int | None,
     max_a_minute: int | None,
 ) -> RelayInfo:
-    """Let sessions talk. A member is a session and the name that the others know it by."""
+    """Open a relay. Each member is a session, and the name by which the others know it."""
     member_list = [{"session": session, "name": name} for session, name in members]
     answer = daemon.post(
         "relays", members=member_list, max_hops=max_hops, max_a_minute=max_a_minute

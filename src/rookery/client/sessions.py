@@ -133,7 +133,7 @@ class TurnsInfo(DaemonAnswer, frozen=True):
 
 
 class ClaimInfo(DaemonAnswer, frozen=True):
-    """What one source said last of a session."""
+    """The last report of one source about a session."""
 
     source: str = ""
     claim: str = ""
@@ -168,7 +168,7 @@ class StartOrder(Struct, frozen=True, kw_only=True):
 
 
 class ResumeOrder(Struct, frozen=True, kw_only=True):
-    """How a conversation goes on."""
+    """How to continue a conversation."""
 
     fork: bool
     prompt: str
@@ -179,7 +179,7 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
 
 
 def list_sessions(daemon: Client, *, all: bool = False) -> SessionList:  # noqa: A002 - its name
-    """List the live sessions and those that ended not long ago; with ``all`` every one."""
+    """List the live sessions and recently ended ones; with ``all`` every session."""
     return read(SessionList, daemon.get("sessions", all=all) if all else daemon.get("sessions"))
 
 
@@ -197,7 +197,7 @@ def start_session(daemon: Client, order: StartOrder) -> SessionInfo:
 
 
 def resume_session(daemon: Client, session: str, order: ResumeOrder) -> SessionInfo:
-    """Go on with the conversation of a session, or of an agent's own id, in a new session."""
+    """Continue a session's conversation, or one with an agent's own id, in a new session."""
     return read(
         SessionInfo, daemon.post("sessions", session, "resume", **structs.asdict(order))
     )

@@ -19,7 +19,7 @@ class OpenTurn:
     """A turn that has begun and not ended."""
 
     number: int  #: the entry that began it
-    native_id: str = ""  #: the agent's own id; for a queued prompt, that of the running turn
+    native_id: str = ""  #: the agent's own id; for a queued prompt, the id of the running turn
     queued: Queued = ""
     is_paused: bool = False  #: the agent stopped while its background subagents continue
     prompt: str = ""

@@ -41,7 +41,7 @@ from rookery.model.permissions import MAX_SUMMARY_CHARACTERS, shortened
 from rookery.model.screens import Dialog, View
 from rookery.model.sessions import Session
 
-#: Seconds for a hook to report what a session file already says; then the file is believed.
+#: Seconds for a hook to report what a session file already claims; then the file is believed.
 GRACE_S = 0.15
 
 #: Seconds for an agent to continue by itself: with prompts that were typed during its last
@@ -57,7 +57,7 @@ Confidence: TypeAlias = Literal["sure", "likely", "unsure"]
 
 @dataclass(frozen=True, slots=True)
 class KnownSession:
-    """A session as recorded, and what each source last said about it."""
+    """A session as recorded, and the last report of each source about it."""
 
     session: Session
     evidence: Mapping[Source, Evidence]
@@ -88,7 +88,7 @@ def hooks_report_turns(known: KnownSession) -> bool:
 
 
 def file_reports_activity(known: KnownSession) -> bool:
-    """Return whether the session file, not the screen, tells what an observed session does.
+    """Return whether an observed session's activity is taken from its file, not its screen.
 
     The file does not report a turn that was over at once.
     """
@@ -124,12 +124,12 @@ def is_end_believed(session: Session, source: Source) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """A claim of a session file, and what the file said before."""
+    """A claim of a session file, and the claim that the file made before."""
 
     session: SessionId
     claim: Claim
     said_before: Activity | None
-    was_menu: bool = False  #: the file said before that a menu of the program was open
+    was_menu: bool = False  #: the claim before was that a menu of the program is open
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def _missed_fact(  # noqa: C901, PLR0911 - a table
 
 
 def hook_grace_s(known: KnownSession, claim: Claim, *, may_go_on: bool) -> float:
-    """Return for how many more seconds a hook may report what a session file says.
+    """Return for how many more seconds a hook may report what a session file claims.
 
     ``may_go_on``: prompts or subagents are left with which the agent continues by itself.
     """
@@ -262,7 +262,7 @@ def shown_facts(session: Session, view: View, *, was_working: bool = True) -> li
         case Activity.WORKING if view.is_resting and was_working and not view.box:
             return [facts.TurnEnded(session.id)]
         case Activity.IDLE if view.is_working:
-            # A person has typed in the pane, or it was idle so long that the turn seemed over.
+            # The user has typed in the pane, or it was idle so long that the turn seemed over.
             return [facts.TurnStarted(session.id, "")]
         case _:
             return []

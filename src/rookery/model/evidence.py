@@ -1,4 +1,4 @@
-"""What each source says about a session. ``beliefs`` decides which of them is believed."""
+"""The reports of each source about a session. ``beliefs`` decides which of them is believed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOURCES: tuple[Source, ...] = ("hook", "registry", "transcript", "process", "scr
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one source last said of a session."""
+    """The last report of one source about a session."""
 
     source: Source
     claim: str

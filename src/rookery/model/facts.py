@@ -185,7 +185,7 @@ class ToolCalled(_Fact, frozen=True):
 
 class ToolUsed(_Fact, frozen=True):
     tool: str
-    call: str = ""  #: the digest of the call, equal to that of the request about it
+    call: str = ""  #: the digest of the call, equal to the digest in the request about it
     subagent: str = ""  #: the id of the subagent that used it, if any
     call_id: str = ""  #: the agent's own id of the call, if it reports one
     folder: str = ""  #: the folder that it ran in, if the agent reports it

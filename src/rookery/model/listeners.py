@@ -59,7 +59,7 @@ MAX_QUOTED_CHARACTERS = 500
 
 
 class Until(StrEnum):
-    """What somebody waits for. An end is always told: nothing can come after it."""
+    """The event that a listener waits for. An end is always reported: nothing can follow it."""
 
     STOP = "stop"  #: its turn is over; that it needs input is reported as well
     INPUT = "input"  #: it needs input
@@ -74,7 +74,7 @@ class Listener:
     until: Until = Until.STOP
     is_lasting: bool = False  #: notified each time, not once
     message: MessageId | None = None  #: only the turn that received this message counts
-    wait: int | None = None  #: the wait that collects its news with that of other listeners
+    wait: int | None = None  #: the wait that joins its news with the news of other listeners
     since: datetime | None = None  #: when it was added; set only for listings
 
 

@@ -54,7 +54,7 @@ def is_unexplained(fact: Fact) -> TypeGuard[TurnEnded]:
 
 
 def contains_in_order(hook_text: str, messages: Sequence[str]) -> bool:
-    """Return whether a hook reports what a transcript says, perhaps with parts repeated.
+    """Return whether a hook's text has the messages of a transcript, perhaps repeated in parts.
 
     Gemini 0.61 repeats every chunk but the first after the text that they form together.
     """

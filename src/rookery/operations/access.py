@@ -21,25 +21,27 @@ def require(caller: Caller, need: Need) -> None:
         raise Forbidden(f"a {caller.identity.scope} token may not do this ({need}).")
 
 
-async def target(context: Context, caller: Caller, word: str, need: Need) -> Session:
-    """Return the session that ``word`` names, if the caller may do ``need`` to it."""
-    return await context.database.read(lambda db: find(context, db, caller, word, need))
+async def target(context: Context, caller: Caller, name_or_id: str, need: Need) -> Session:
+    """Return the session that ``name_or_id`` names, if the caller may do ``need`` with it."""
+    return await context.database.read(lambda db: find(context, db, caller, name_or_id, need))
 
 
-def find(context: Context, db: Connection, caller: Caller, word: str, need: Need) -> Session:
-    """Return the session that ``word`` names within the caller's reach. Raises ``Forbidden``.
+def find(
+    context: Context, db: Connection, caller: Caller, name_or_id: str, need: Need
+) -> Session:
+    """Return the session of this name or id within the caller's reach. Raises ``Forbidden``.
 
     The refusal is the same whether or not such a session exists elsewhere, so that a caller
     cannot detect sessions that it may not see.
     """
     allowed = reach(context, db, caller, need)
     if allowed is None:
-        return _speakable(context, caller, session_lookup.resolve(db, word), need)
+        return _speakable(context, caller, session_lookup.resolve(db, name_or_id), need)
     with suppress(SessionUnknown):
         return _speakable(
-            context, caller, session_lookup.resolve(db, word, among=allowed), need
+            context, caller, session_lookup.resolve(db, name_or_id, among=allowed), need
         )
-    shown = word[:SHOWN_NAME_CHARACTERS]
+    shown = name_or_id[:SHOWN_NAME_CHARACTERS]
     raise Forbidden(f"{shown} does not exist, or is not in the caller's family ({need}).")
 
 
@@ -57,35 +59,37 @@ def reach(
     context: Context, db: Connection, caller: Caller, need: Need
 ) -> set[SessionId] | None:
     """Return the sessions to which the caller may do ``need``; ``None`` means all."""
-    own = caller.identity.session
-    if own is None:
+    calling_session = caller.identity.session
+    if calling_session is None:
         return None
     if need is Need.END:
-        return session_families.descendants(db, own)
+        return session_families.descendants(db, calling_session)
     family = family_of(db, context, caller)
-    return None if family is None else family | relays.peers(db, own)
+    return None if family is None else family | relays.peers(db, calling_session)
 
 
 def family_of(db: Connection, context: Context, caller: Caller) -> set[SessionId] | None:
     """Return the caller's family, itself included; ``None`` if it may reach every session."""
-    own = caller.identity.session
-    if own is None or context.settings.trust.sessions == "all":
+    calling_session = caller.identity.session
+    if calling_session is None or context.settings.trust.sessions == "all":
         return None
-    return session_families.family(db, own)
+    return session_families.family(db, calling_session)
 
 
-async def require_own(context: Context, caller: Caller, word: str) -> Session:
+async def require_own(context: Context, caller: Caller, name_or_id: str) -> Session:
     """Return the session that a request is made for: the caller's; the owner may name any."""
-    own = caller.identity.session
-    if own is None and not word:
+    calling_session = caller.identity.session
+    if calling_session is None and not name_or_id:
         raise BadInput("name a session; the caller is not one.", missing="caller")
-    among = None if own is None else {own}
-    with suppress(SessionUnknown) if own is not None else nullcontext():
+    among = None if calling_session is None else {calling_session}
+    with suppress(SessionUnknown) if calling_session is not None else nullcontext():
         return await context.database.read(
-            lambda db: session_lookup.resolve(db, word or str(own), among=among)
+            lambda db: session_lookup.resolve(
+                db, name_or_id or str(calling_session), among=among
+            )
         )
     raise Forbidden(
-        f"a session may only act for itself, not for {word[:SHOWN_NAME_CHARACTERS]}."
+        f"a session may only act for itself, not for {name_or_id[:SHOWN_NAME_CHARACTERS]}."
     )
 
 

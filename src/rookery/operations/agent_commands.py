@@ -26,7 +26,7 @@ from rookery.sessions.commands import MessageSender
 #: A command of an agent's own program: one line that begins with its name.
 _COMMAND = re.compile(r"/([A-Za-z][\w:.-]{0,63})( [^\r\n]*)?")
 
-#: The commands that one agent may give another's program, besides those that the owner lists in
+#: The commands that one agent may give another's program, besides the owner's list in
 #: ``trust.commands``: they affect only the conversation.
 ALLOWED = frozenset({"clear", "compact", "context", "cost", "review"})
 
@@ -52,28 +52,28 @@ async def command(context: Context, caller: Caller, params: CommandParams) -> Me
         message = commands.send(
             db, context.journal, speaker=speaker, recipient=session.id, words=words
         )
-        wanted = Link(session.id, message, direct=False, listen=params.listen)
-        listening = link(db, context, caller, wanted)
+        outcome_link = Link(session.id, message, direct=False, listen=params.listen)
+        listening = link(db, context, caller, outcome_link)
         return Message(message, session.id, Step.PENDING, words.removed, listening=listening)
 
     return await once(context, caller, Message, write)
 
 
-def _checked(context: Context, caller: Caller, session: Session, given: str) -> Words:
+def _checked(context: Context, caller: Caller, session: Session, command: str) -> Words:
     """Return the command as cleaned text. Refuse all but a command that the caller may give."""
     if context.agents[session.agent].screen is None:
         raise CommandRefused(f"{session.agent} has no commands of its own; send it a message.")
-    words = clean(given.strip())
-    found = _COMMAND.fullmatch(words.text)
-    if found is None:
+    words = clean(command.strip())
+    match = _COMMAND.fullmatch(words.text)
+    if match is None:
         raise WordsRefused("a command is one line that begins with its name, such as /compact.")
     if caller.identity.session is not None:
-        _require_allowed(found[1], ALLOWED.union(context.settings.trust.commands))
+        _require_allowed(match[1], ALLOWED.union(context.settings.trust.commands))
     return words
 
 
 def _require_allowed(name: str, allowed: AbstractSet[str]) -> None:
     """Refuse a command that only a person may give. Raises ``Forbidden``."""
     if name not in allowed:
-        named = ", ".join(f"/{each}" for each in sorted(allowed))
-        raise Forbidden(f"only a person may use /{name}; a session may use: {named}.")
+        names = ", ".join(f"/{each}" for each in sorted(allowed))
+        raise Forbidden(f"only a person may use /{name}; a session may use: {names}.")

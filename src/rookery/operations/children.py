@@ -31,7 +31,7 @@ def as_child(db: Connection, context: Context, caller: Caller, plan: StartPlan) 
     _check_numbers(db, context, parent)
     _check_folder(context, parent, plan.project)
     _check_name(db, plan.start.name)
-    mode = mode_within(_held(db, context, parent), _wanted(plan))
+    mode = mode_within(_mode_of(db, context, parent), _requested_mode(plan))
     return replace(plan, start=replace(plan.start, permission_mode=mode))
 
 
@@ -41,19 +41,23 @@ def _check_numbers(db: Connection, context: Context, parent: Session) -> None:
     children = session_families.descendants(db, parent.id)
     if sum(not sessions.get(db, each).status.is_over for each in children) >= MOST_CHILDREN:
         raise LimitReached(f"{MOST_CHILDREN} descendants of one session.")
-    most = context.settings.limits.starts_a_minute
+    limit = context.settings.limits.starts_a_minute
     since = context.journal.clock.now() - MINUTE
-    if session_families.count_started(db, parent.id, since=since) >= most:
-        raise RateExceeded(f"a session may start at most {most} others a minute.")
+    if session_families.count_started(db, parent.id, since=since) >= limit:
+        raise RateExceeded(f"a session may start at most {limit} others a minute.")
 
 
 def _check_folder(context: Context, parent: Session, folder: Path) -> None:
     """Keep a child in its parent's project: the parent is not trusted elsewhere."""
     if context.settings.trust.projects == "any":
         return
-    own = Path(parent.project_path) if parent.project_path else None
-    if own is None or not folder.is_relative_to(own):
-        where = f"{own} or below" if own else "a project, and this session has none"
+    parent_folder = Path(parent.project_path) if parent.project_path else None
+    if parent_folder is None or not folder.is_relative_to(parent_folder):
+        where = (
+            f"{parent_folder} or below"
+            if parent_folder
+            else "a project, and this session has none"
+        )
         raise Forbidden(f"a session may start others in its own project only: {where}.")
 
 
@@ -63,12 +67,12 @@ def _check_name(db: Connection, name: str) -> None:
         raise NameTaken(f"{name!r}, or one that looks like it. Choose another.")
 
 
-def _held(db: Connection, context: Context, session: Session) -> HeldMode:
+def _mode_of(db: Connection, context: Context, session: Session) -> HeldMode:
     agent = context.agents.get(session.agent)
     modes = agent.modes if agent else {}
     present = senders.get(db, session.id).present_mode
     return HeldMode(session.agent, session.permission_mode, modes, present)
 
 
-def _wanted(plan: StartPlan) -> HeldMode:
+def _requested_mode(plan: StartPlan) -> HeldMode:
     return HeldMode(plan.agent.name, plan.start.permission_mode, plan.agent.modes)

@@ -1,4 +1,4 @@
-"""The operation that shows what a session was asked, said and did, mainly to agents."""
+"""The operation that shows the prompts, answers and actions of a session, mainly to agents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rookery.store import turns
 from rookery.tracking.transcript_files import TimeSpan
 from rookery.tracking.transcript_reader import TranscriptRange, end_of
 
-#: Characters of what was said that are returned by default.
+#: Characters of the conversation that are returned by default.
 DEFAULT_TAIL_CHARACTERS = 8_000
 
 #: The most turns that are searched.
@@ -38,7 +38,7 @@ class DataParams(OfSession):
 
 @dataclass(frozen=True, slots=True)
 class SessionData:
-    """What a session was asked, said and did last, and what stands on its screen."""
+    """The last prompts, answers and actions of a session, and its screen."""
 
     session: Session
     turns: list[Turn]  #: oldest first; the first one may be cut to its end
@@ -58,29 +58,34 @@ async def show_data(context: Context, caller: Caller, params: DataParams) -> Ses
     def read(db: Connection) -> list[Turn]:
         return turns.between(db, session.id, *between, last=MAX_SEARCHED_TURNS)
 
-    found = await context.database.read(read)
-    kept = _tail(found, params.tail_chars)
-    omitted = len(found) - len(kept)
-    wanted = TranscriptRange(
-        _span(session, *between), params.tail_chars, _texts(found[omitted:])
+    all_turns = await context.database.read(read)
+    last_turns = _tail(all_turns, params.tail_chars)
+    omitted = len(all_turns) - len(last_turns)
+    requested = TranscriptRange(
+        _span(session, *between), params.tail_chars, _texts(all_turns[omitted:])
     )
-    passages = await context.conversations.read(context.database, session, wanted)
+    passages = await context.conversations.read(context.database, session, requested)
     shown = ""
-    is_recorded = bool(passages) or (bool(found) and session.activity is Activity.IDLE)
+    is_recorded = bool(passages) or (bool(all_turns) and session.activity is Activity.IDLE)
     # A screen shows only the present.
     if params.until is None and (session.activity in ASKING or not is_recorded):
         shown = await _shown(context, caller, session, params.tail_chars)
-    return SessionData(session, kept, omitted, passages, shown)
+    return SessionData(session, last_turns, omitted, passages, shown)
 
 
 def _span(session: Session, since: datetime | None, until: datetime | None) -> TimeSpan:
     """Return the requested time span, limited to the session's own."""
-    own = TimeSpan.of(session)
-    return TimeSpan(max(own.since, since or own.since), min(own.until, until or own.until))
+    lifetime = TimeSpan.of(session)
+    return TimeSpan(
+        max(lifetime.since, since or lifetime.since),
+        min(lifetime.until, until or lifetime.until),
+    )
 
 
-def _texts(found: Sequence[Turn]) -> frozenset[str]:
-    return frozenset(text.strip() for turn in found for text in (turn.prompt, turn.answer))
+def _texts(session_turns: Sequence[Turn]) -> frozenset[str]:
+    return frozenset(
+        text.strip() for turn in session_turns for text in (turn.prompt, turn.answer)
+    )
 
 
 def _in_utc(moment: datetime | None) -> datetime | None:
@@ -89,18 +94,18 @@ def _in_utc(moment: datetime | None) -> datetime | None:
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _tail(found: Sequence[Turn], room: int) -> list[Turn]:
+def _tail(session_turns: Sequence[Turn], room: int) -> list[Turn]:
     """Return the last turns that fit into ``room`` characters; long texts keep their ends."""
-    kept: list[Turn] = []
-    for turn in reversed(found):
+    last_turns: list[Turn] = []
+    for turn in reversed(session_turns):
         if room <= 0:
             break
         answer = end_of(turn.answer, room)
         room -= len(turn.answer)
         prompt = end_of(turn.prompt, max(room, 0))
         room -= len(turn.prompt)
-        kept.append(replace(turn, prompt=prompt, answer=answer))
-    return kept[::-1]
+        last_turns.append(replace(turn, prompt=prompt, answer=answer))
+    return last_turns[::-1]
 
 
 async def _shown(context: Context, caller: Caller, session: Session, room: int) -> str:

@@ -34,15 +34,15 @@ class Panes:
 @dataclass(frozen=True, slots=True)
 class Discovered:
     sessions: list[Session]  #: all sessions that are observed now
-    new: list[str]  #: the names of those that were not known before
+    new: list[str]  #: the names of sessions that were not known before
 
 
 async def list_panes(context: Context, caller: Caller, params: Nothing) -> Panes:
     """List the panes of the user's tmux servers and of Rookery's, and their sessions."""
     listed = await context.discovery.list_all()
     live = await context.database.read(sessions.live)
-    own = str(context.home.tmux)
-    names = {(each.tmux_server or own, each.tmux_pane): each.name for each in live}
+    own_socket = str(context.home.tmux)
+    names = {(each.tmux_server or own_socket, each.tmux_pane): each.name for each in live}
     return Panes([_shown(each, names.get((each.server, each.pane), "")) for each in listed])
 
 
@@ -66,8 +66,8 @@ async def discover(context: Context, caller: Caller, params: Nothing) -> Discove
         raise CommandRefused("the configuration has discovery.enabled = false.")
     before = {each.id for each in await context.database.read(_observed)}
     await context.discovery.discover()
-    found = await context.database.read(_observed)
-    return Discovered(found, [each.name for each in found if each.id not in before])
+    observed = await context.database.read(_observed)
+    return Discovered(observed, [each.name for each in observed if each.id not in before])
 
 
 def _observed(db: Connection) -> list[Session]:

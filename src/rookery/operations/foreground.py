@@ -1,4 +1,4 @@
-"""Operations on foregrounds: show a session to a person as it goes on, or stop that."""
+"""Operations on foregrounds: show a session to the user as it works, or stop that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.operation import OfSession, Params
 from rookery.store import foregrounds, journal_entries
-from rookery.store import sessions as known
+from rookery.store import sessions as stored_sessions
 from rookery.store.foregrounds import InFront
 
 #: Every terminal in which the user runs `rookery fg`.
@@ -60,11 +60,11 @@ class Foreground:
 
     session: Session
     channel: str
-    is_there: bool  #: false if it is over, or was not brought to the foreground
+    is_there: bool  #: false if it is over, or was not put into the foreground
     is_new: bool  #: it was not there before
     seen: int  #: the last turn that was shown there; 0 if none was
     missed: list[Turn]  #: that ended and were not shown there; oldest first
-    omitted: int  #: how many more there were before those
+    omitted: int  #: how many earlier turns are left out
     running: list[Turn]
     as_of: int  #: the last entry that is included here
 
@@ -90,11 +90,11 @@ class Foregrounds:
 
 
 async def foreground(context: Context, caller: Caller, params: ForegroundParams) -> Foreground:
-    """Bring a session to the foreground; returns what was missed.
+    """Put a session into the foreground; returns what was missed.
 
-    Of one that is over it only answers that.
+    An ended session is only shown: it does not enter the foreground.
     """
-    session = await _found(context, caller, params)
+    session = await _target(context, caller, params)
     _require_may_mark_seen(caller, params.seen)
 
     def write(db: Connection) -> Foreground:
@@ -104,7 +104,7 @@ async def foreground(context: Context, caller: Caller, params: ForegroundParams)
         seen = foregrounds.seen(db, session.id, params.channel)
         missed = foregrounds.missed(db, session.id, after=seen, last=params.last)
         return Foreground(
-            session=known.get(db, session.id),
+            session=stored_sessions.get(db, session.id),
             channel=params.channel,
             is_there=foregrounds.bringer(db, session.id, params.channel) is not None,
             is_new=is_new,
@@ -121,8 +121,10 @@ async def foreground(context: Context, caller: Caller, params: ForegroundParams)
 def _enter(
     db: Connection, context: Context, caller: Caller, channel: str, session: SessionId
 ) -> bool:
-    """Bring a session to the foreground, unless it is over. Return whether it is new there."""
-    if known.get(db, session).status.is_over:  # it says nothing more
+    """Put a session into the foreground, unless it is over. Return whether it is new there."""
+    if stored_sessions.get(
+        db, session
+    ).status.is_over:  # an ended session has nothing more to show
         return False
     now = context.journal.clock.now()
     is_new = foregrounds.enter(db, session, channel, by=caller.name, at=now)
@@ -135,7 +137,7 @@ def _enter(
 
 async def shown(context: Context, caller: Caller, params: ShownParams) -> Shown:
     """Record how far a session was shown; returns what to show next."""
-    session = await _found(context, caller, params)
+    session = await _target(context, caller, params)
 
     def write(db: Connection) -> Shown:
         foregrounds.mark(db, session.id, params.channel, seen=params.seen)
@@ -148,7 +150,7 @@ async def shown(context: Context, caller: Caller, params: ShownParams) -> Shown:
 
 async def background(context: Context, caller: Caller, params: BackgroundParams) -> Background:
     """Put a session into the background; it keeps working. Repeating does nothing."""
-    session = await _found(context, caller, params)
+    session = await _target(context, caller, params)
     _require_may_mark_seen(caller, params.seen)
 
     def write(db: Connection) -> Background:
@@ -171,28 +173,30 @@ async def list_foregrounds(
 
     def read(db: Connection) -> Foregrounds:
         allowed = reach(context, db, caller, Need.READ)
-        found = foregrounds.in_front(db, params.channel)
+        in_foreground = foregrounds.in_front(db, params.channel)
         return Foregrounds(
-            [each for each in found if allowed is None or each.session in allowed]
+            [each for each in in_foreground if allowed is None or each.session in allowed]
         )
 
     return await context.database.read(read)
 
 
-async def _found(context: Context, caller: Caller, params: OnChannel) -> Session:
+async def _target(context: Context, caller: Caller, params: OnChannel) -> Session:
     _require_a_channel(params.channel)
-    # Showing a session sends it no text, so an agent may bring a plain program as well.
+    # Showing a session sends it no text, so an agent may also show a plain program.
     return await target(context, caller, params.session, Need.READ)
 
 
 def _require_a_channel(channel: str) -> None:
     if channel not in CHANNELS:
-        there = ", ".join(CHANNELS)
-        raise BadInput(f"unknown channel {channel[:SHOWN_NAME_CHARACTERS]!r}; known: {there}.")
+        channels = ", ".join(CHANNELS)
+        raise BadInput(
+            f"unknown channel {channel[:SHOWN_NAME_CHARACTERS]!r}; known: {channels}."
+        )
 
 
 def _require_may_put_back(caller: Caller, by: str | None) -> None:
-    """Refuse an agent that removes what a person has brought. Raises ``Forbidden``."""
+    """Refuse an agent that removes what a person put there. Raises ``Forbidden``."""
     is_agent = caller.identity.scope is not Scope.OWNER
     if is_agent and by is not None and Actor.read(by).kind is not ActorKind.SESSION:
         raise Forbidden(

@@ -29,13 +29,13 @@ async def ask(
 ) -> T:
     """Run an operation for a caller; under an idempotency key only once."""
     digest = hashlib.sha256(params.model_dump_json().encode()).hexdigest()
-    word = f"{identity.name}: {key}"
+    scoped_key = f"{identity.name}: {key}"
     caller = Caller(
-        identity, answered_commands.Key(word, operation.name, digest) if key else None
+        identity, answered_commands.Key(scoped_key, operation.name, digest) if key else None
     )
     require(caller, operation.need)
     # One at a time under a key: two concurrent calls would both find that it is not done.
-    async with context.key_locks.held(word if key else ""):
+    async with context.key_locks.held(scoped_key if key else ""):
         answer = await answered_before(context, caller, operation.answers)
         if answer is None:
             answer = await operation.run(context, caller, params)
@@ -70,10 +70,10 @@ async def begin_acting(
 
     def write(db: Connection) -> datetime | None:
         at = context.journal.clock.now()
-        begun = answered_commands.begin(db, caller.key, at) if caller.key else None
-        if begun is None:
+        begun_at = answered_commands.begin(db, caller.key, at) if caller.key else None
+        if begun_at is None:
             do(db)
-        return begun
+        return begun_at
 
     return await context.database.write(write)
 

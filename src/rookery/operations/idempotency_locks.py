@@ -26,12 +26,12 @@ class KeyLocks:
         if not key:
             yield
             return
-        found = self._locks.setdefault(key, _KeyLock())
-        found.users += 1
+        lock = self._locks.setdefault(key, _KeyLock())
+        lock.users += 1
         try:
-            async with found.lock:
+            async with lock.lock:
                 yield
         finally:
-            found.users -= 1
-            if not found.users:
+            lock.users -= 1
+            if not lock.users:
                 del self._locks[key]

@@ -1,4 +1,4 @@
-"""Operations that press keys in a session: given keys, or those that interrupt a turn."""
+"""Operations that press keys in a session: given keys, or the keys that interrupt a turn."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from rookery.operations.long_poll import until
 from rookery.operations.operation import OfSession
 from rookery.operations.sessions import require_alive
 from rookery.ports.agent import Agent
-from rookery.store import dialogs as asked_now
-from rookery.store import sessions as known
+from rookery.store import dialogs as stored_dialogs
+from rookery.store import sessions as stored_sessions
 from rookery.store import turn_changes, turns
 
 #: Seconds for several keys to interrupt a turn, and how often they are pressed at most.
@@ -51,7 +51,7 @@ async def press(context: Context, caller: Caller, params: KeysParams) -> Session
 
     def write(db: Connection) -> Session:
         context.journal.append(db, pressed)
-        return known.get(db, session.id)
+        return stored_sessions.get(db, session.id)
 
     return await finish_acting(context, caller, Session, write)
 
@@ -63,19 +63,21 @@ async def interrupt(context: Context, caller: Caller, params: OfSession) -> Sess
     await _correct_missed_end(context, caller, session)
 
     def note(db: Connection) -> None:
-        _require_interruptible(db, context, known.get(db, session.id))
-        # Before the key: open requests end because of it, and the audit says so.
-        asked_now.mark_interrupted(db, session.id, caller.name)
+        _require_interruptible(db, context, stored_sessions.get(db, session.id))
+        # Recorded before the key: open requests end because of it, and the audit says so.
+        stored_dialogs.mark_interrupted(db, session.id, caller.name)
         keys = " ".join(agent.input.interrupt)
         context.journal.append(db, KeysPressed(session.id, keys, caller.name))
 
-    begun = await begin_acting(context, caller, note)
+    begun_at = await begin_acting(context, caller, note)
     # A daemon that died after the note may or may not have pressed the key.
-    if begun is None or await context.database.read(
-        lambda db: _still_runs(db, session.id, since=begun)
+    if begun_at is None or await context.database.read(
+        lambda db: _still_runs(db, session.id, since=begun_at)
     ):
         await _interrupt_turn(context, caller, session, agent.input.interrupt)
-    return await finish_acting(context, caller, Session, lambda db: known.get(db, session.id))
+    return await finish_acting(
+        context, caller, Session, lambda db: stored_sessions.get(db, session.id)
+    )
 
 
 async def _correct_missed_end(context: Context, caller: Caller, session: Session) -> None:
@@ -99,7 +101,7 @@ async def _correct_missed_end(context: Context, caller: Caller, session: Session
     await until(
         context,
         caller,
-        lambda db: known.get(db, session.id).activity is not Activity.WORKING,
+        lambda db: stored_sessions.get(db, session.id).activity is not Activity.WORKING,
         agent.input.quiet + CORRECTION_TIMEOUT_S,
         sessions=[session.id],
     )
@@ -110,8 +112,8 @@ def _require_interruptible(db: Connection, context: Context, session: Session) -
     require_alive(session)
     agent = context.agents[session.agent]
     # Only the user knows whether something runs in a shell.
-    tells = agent.hooks is not None or agent.screen is not None
-    if tells and session.activity is Activity.IDLE:
+    reports_idle = agent.hooks is not None or agent.screen is not None
+    if reports_idle and session.activity is Activity.IDLE:
         raise CommandRefused(f"{session.name} is idle; there is nothing to interrupt.")
     if session.activity is Activity.WORKING:
         _require_a_turn(db, session, agent)
@@ -131,7 +133,7 @@ def _require_a_turn(db: Connection, session: Session, agent: Agent) -> None:
 
 def _still_runs(db: Connection, session: SessionId, *, since: datetime) -> bool:
     """Return whether the turn that ran at ``since`` still runs."""
-    now = known.get(db, session)
+    now = stored_sessions.get(db, session)
     if now.status.is_over or now.activity in {None, Activity.IDLE}:
         return False
     last = turns.of_session(db, session, last=1)
@@ -144,7 +146,7 @@ async def _interrupt_turn(
     """Interrupt a turn. A sequence of keys is pressed again if it had no effect."""
 
     def has_moved(db: Connection) -> bool:
-        now = known.get(db, session.id)
+        now = stored_sessions.get(db, session.id)
         return now.status.is_over or now.activity is not session.activity
 
     for _ in range(INTERRUPT_TRIES):

@@ -1,4 +1,4 @@
-"""Operations on listeners: have a session told when others stop, or no more."""
+"""Operations on listeners: notify a session when others stop, or stop that."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.operation import Nothing, Params
 from rookery.operations.session_waits import MAX_AWAITED_SESSIONS, Number, enough
-from rookery.store import listeners as waiting
+from rookery.store import listeners as stored_listeners
 from rookery.store import sessions
 from rookery.store.listeners import ComposedWait
 
@@ -67,13 +67,13 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """Several listeners of one caller whose news is told at once."""
+    """Several listeners of one caller whose news is sent together."""
 
     id: int
     needed: int  #: how many targets have to be there
-    of: int  #: how many targets it has, those that are there included
+    of: int  #: how many targets it has, including those that have reached the goal
     there: int
-    deadline: datetime | None  #: when the caller is told which ones are missing
+    deadline: datetime | None  #: when the caller is notified which targets are missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +84,30 @@ class KnownListeners:
 
 async def listen(context: Context, caller: Caller, params: ListenParams) -> Listenings:
     """Notify a session when others stop, so that it need not poll."""
-    own = await require_own(context, caller, params.caller)
-    found = [await target(context, caller, word, Need.READ) for word in params.targets]
-    wanted = [
-        Listener(caller=own.id, target=each.id, until=params.until, is_lasting=params.repeat)
-        for each in {each.id: each for each in found}.values()
+    listening_session = await require_own(context, caller, params.caller)
+    targets = [await target(context, caller, word, Need.READ) for word in params.targets]
+    new_listeners = [
+        Listener(
+            caller=listening_session.id,
+            target=each.id,
+            until=params.until,
+            is_lasting=params.repeat,
+        )
+        for each in {each.id: each for each in targets}.values()
     ]
     is_one_wait = params.needed != "each" or params.timeout is not None
     if is_one_wait and params.repeat:
         raise BadInput("a wait for several sessions, or with a deadline, cannot repeat.")
 
     def write(db: Connection) -> Listenings:
-        _require_reachable(sessions.get(db, own.id))
-        ids = {each.id for each in found if sessions.get(db, each.id).status.is_over}
-        over = [each for each in wanted if each.target in ids]
-        alive = [each for each in wanted if each.target not in ids]
+        _require_reachable(sessions.get(db, listening_session.id))
+        ids = {each.id for each in targets if sessions.get(db, each.id).status.is_over}
+        over = [each for each in new_listeners if each.target in ids]
+        alive = [each for each in new_listeners if each.target not in ids]
         # Targets that are over are reported at once, with the reason.
-        answered = [_listen(db, context, each) for each in (over if is_one_wait else wanted)]
+        answered = [
+            _listen(db, context, each) for each in (over if is_one_wait else new_listeners)
+        ]
         if is_one_wait and alive:
             answered += _listen_to_several(db, context, alive, params)
         return Listenings(answered)
@@ -116,36 +123,40 @@ def _require_reachable(caller: Session) -> None:
         raise CommandRefused(f"{caller.name} has no pane and cannot be notified.")
 
 
-def _listen(db: Connection, context: Context, wanted: Listener) -> Listening:
+def _listen(db: Connection, context: Context, listener: Listener) -> Listening:
     try:
-        added = listeners.listen(db, context.journal, wanted)
+        added = listeners.listen(db, context.journal, listener)
     except SessionOver as over:
-        return Listening(wanted.target, listening=False, reason=str(over.args[0]))
+        return Listening(listener.target, listening=False, reason=str(over.args[0]))
     reason = "" if added else "it waits for that one already"
-    ring = wait_cycles.ring_of(db, wanted)
-    return Listening(wanted.target, listening=added, reason=reason, ring=ring)
+    ring = wait_cycles.ring_of(db, listener)
+    return Listening(listener.target, listening=added, reason=reason, ring=ring)
 
 
 def _listen_to_several(
-    db: Connection, context: Context, wanted: list[Listener], params: ListenParams
+    db: Connection, context: Context, new_listeners: list[Listener], params: ListenParams
 ) -> list[Listening]:
     # Separate news of each, but a common deadline: that is one wait for all.
-    needed = enough("all" if params.needed == "each" else params.needed, len(wanted))
+    needed = enough("all" if params.needed == "each" else params.needed, len(new_listeners))
     deadline = timedelta(seconds=params.timeout) if params.timeout is not None else None
-    listeners.listen_to_several(db, context.journal, wanted, needed=needed, deadline=deadline)
+    listeners.listen_to_several(
+        db, context.journal, new_listeners, needed=needed, deadline=deadline
+    )
     return [
         Listening(each.target, listening=True, ring=wait_cycles.ring_of(db, each))
-        for each in wanted
+        for each in new_listeners
     ]
 
 
 async def unlisten(context: Context, caller: Caller, params: UnlistenParams) -> Stopped:
     """Remove a listener; the target keeps working."""
-    own = await require_own(context, caller, params.caller)
-    found = await target(context, caller, params.target, Need.READ)
+    listening_session = await require_own(context, caller, params.caller)
+    target_session = await target(context, caller, params.target, Need.READ)
 
     def write(db: Connection) -> Stopped:
-        return Stopped(waiting.remove(db, caller=own.id, target=found.id))
+        return Stopped(
+            stored_listeners.remove(db, caller=listening_session.id, target=target_session.id)
+        )
 
     return await once(context, caller, Stopped, write)
 
@@ -155,16 +166,18 @@ async def list_listeners(context: Context, caller: Caller, params: Nothing) -> K
 
     def read(db: Connection) -> KnownListeners:
         allowed = reach(context, db, caller, Need.READ)
-        found = waiting.known(db)
-        seen = [each for each in found if allowed is None or each.caller in allowed]
-        parts = {each.wait for each in seen}
-        waits = [_composed(db, each) for each in waiting.known_waits(db) if each.id in parts]
-        return KnownListeners(seen, waits)
+        all_listeners = stored_listeners.known(db)
+        visible = [each for each in all_listeners if allowed is None or each.caller in allowed]
+        parts = {each.wait for each in visible}
+        waits = [
+            _composed(db, each) for each in stored_listeners.known_waits(db) if each.id in parts
+        ]
+        return KnownListeners(visible, waits)
 
     return await context.database.read(read)
 
 
 def _composed(db: Connection, wait: ComposedWait) -> Composed:
-    there = len(waiting.heard(db, wait.id))
-    every = there + len(waiting.awaited(db, wait.id))
-    return Composed(wait.id, wait.needed, every, there, wait.deadline)
+    reached = len(stored_listeners.heard(db, wait.id))
+    every = reached + len(stored_listeners.awaited(db, wait.id))
+    return Composed(wait.id, wait.needed, every, reached, wait.deadline)

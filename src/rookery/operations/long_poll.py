@@ -34,11 +34,11 @@ async def until(
     def is_over(db: Connection) -> bool:
         return not may_read(db) or question(db)
 
-    own = caller.identity.session  # its end revokes its badge
-    heard = {*sessions, own} if sessions and own else sessions
+    calling_session = caller.identity.session  # its end revokes its badge
+    watched = {*sessions, calling_session} if sessions and calling_session else sessions
     clock = context.journal.clock
     asking = wait_for_change.until(
-        context.database, is_over, seconds=seconds, clock=clock, sessions=heard
+        context.database, is_over, seconds=seconds, clock=clock, sessions=watched
     )
     with context.streams.opened(caller.identity.token) as over:
 
@@ -47,7 +47,7 @@ async def until(
 
         answer = await first_of(asking, stopped())
         await require_valid(context, caller)
-        if own and not await context.database.read(may_read):
+        if calling_session and not await context.database.read(may_read):
             raise Forbidden("the session is no longer in the caller's family.")
         if answer is None:
             raise NotRunning

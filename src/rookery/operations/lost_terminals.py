@@ -13,9 +13,9 @@ from rookery.store import sessions
 async def without_terminal(context: Context) -> list[Session]:
     """Return the running sessions that were started in a pane that no longer exists."""
     try:
-        held = await context.runtime.find()
+        panes = await context.runtime.find()
     except RuntimeFailed:
-        return []  # tmux cannot be reached: that says nothing about its panes
+        return []  # tmux cannot be reached, which proves nothing about its panes
     live = await context.database.read(sessions.live)
     return [
         each
@@ -23,7 +23,7 @@ async def without_terminal(context: Context) -> list[Session]:
         if each.is_ours
         and each.has_terminal
         and each.status is Status.RUNNING
-        and each.held_as not in held
+        and each.held_as not in panes
     ]
 
 

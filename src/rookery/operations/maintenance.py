@@ -87,8 +87,8 @@ async def check_up(context: Context, caller: Caller, params: Nothing) -> Checkup
 
 def _switched_off(live: Iterable[Session]) -> dict[str, str]:
     """Return the files that disable hooks, by the name of the session."""
-    found = {each.name: hooks_switched_off(each) for each in live}
-    return {name: file for name, file in found.items() if file}
+    disabled_by = {each.name: hooks_switched_off(each) for each in live}
+    return {name: file for name, file in disabled_by.items() if file}
 
 
 def find_trouble(db: Connection) -> Trouble:
@@ -121,8 +121,8 @@ async def prune(context: Context, caller: Caller, params: PruneParams) -> Pruned
         partial(retention.forget_aged, before=before),
         partial(retention.forget_sessions, keep=spans.kept_sessions),
     ):
-        while gone := await context.database.write(forget):
-            rows += gone
+        while removed := await context.database.write(forget):
+            rows += removed
     return await once(context, caller, Pruned, lambda _: Pruned(rows))
 
 
@@ -140,8 +140,10 @@ async def back_up(context: Context, caller: Caller, params: BackupParams) -> Bac
         raise BadInput(f"{file} already exists and is not overwritten.") from error
     except (OSError, sqlite3.Error) as error:
         raise BadInput(f"the copy cannot be written to {file}: {error}") from error
-    made = BackedUp(str(file), (await anyio.Path(file).stat()).st_size)
-    return await once(context, caller, BackedUp, lambda _: made) if caller.key else made
+    backed_up = BackedUp(str(file), (await anyio.Path(file).stat()).st_size)
+    return (
+        await once(context, caller, BackedUp, lambda _: backed_up) if caller.key else backed_up
+    )
 
 
 def _copy_apart(source: Path, file: Path) -> None:
@@ -152,7 +154,7 @@ def _copy_apart(source: Path, file: Path) -> None:
 
 def _copy(db: Connection, file: Path) -> None:
     """Copy the whole database, or leave no file behind."""
-    # Created first, exclusively and private to the user: the copy has what agents said.
+    # Created first, exclusively and private to the user: the copy contains conversations.
     os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with ExitStack() as on_failure:
         on_failure.callback(file.unlink)

@@ -31,7 +31,7 @@ from rookery.operations.outcome_listeners import Link, link, speaker_of
 from rookery.operations.sessions import doing, require_alive
 from rookery.sessions import commands
 from rookery.store import flags, messages, turns
-from rookery.store import sessions as known
+from rookery.store import sessions as stored_sessions
 
 #: Steps at which a message may not have reached the agent yet.
 NOT_LEFT = frozenset({Step.PENDING, Step.SENDING, Step.PASTED})
@@ -71,7 +71,7 @@ class AnswerParams(Params):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """How far words have come, and what came of them."""
+    """The progress of a message, and its outcome."""
 
     message: Message
     session: Session  #: the recipient
@@ -94,10 +94,10 @@ class Delivery:
 
 async def send(context: Context, caller: Caller, params: SendParams) -> Message:
     """Send a message to a session; it is delivered once the session is idle."""
-    given = clean(params.words)
+    text = clean(params.words)
     session = await target(context, caller, params.session, Need.SPEAK)
     require_alive(session)
-    words = commands.addressed(given, context.agents[session.agent])
+    words = commands.addressed(text, context.agents[session.agent])
     with suppress(RuntimeFailed):  # not up yet: checked again when the text is typed
         context.runtime.check(session.id, words.text)
 
@@ -111,8 +111,8 @@ async def send(context: Context, caller: Caller, params: SendParams) -> Message:
             words=words,
             alone=params.alone,
         )
-        wanted = Link(session.id, message, params.direct, params.listen)
-        listening = link(db, context, caller, wanted)
+        outcome_link = Link(session.id, message, params.direct, params.listen)
+        listening = link(db, context, caller, outcome_link)
         return Message(
             message,
             session.id,
@@ -187,7 +187,7 @@ def _delivery(db: Connection, number: int) -> Delivery:
     if message is None:
         raise MessageUnknown(number)
     turn = turns.of_message(db, message.id)
-    session = known.get(db, message.recipient)
+    session = stored_sessions.get(db, message.recipient)
     return Delivery(message, session, turn, flags.is_holding(db))
 
 

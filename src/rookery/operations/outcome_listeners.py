@@ -1,4 +1,4 @@
-"""Let a session hear of the outcome of its messages to another one."""
+"""Notify a session of the outcome of its messages to another one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rookery.store import sessions
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """How a sender wants to hear of the outcome of its message."""
+    """How a sender wants to be notified of the outcome of its message."""
 
     target: SessionId
     message: MessageId | None
@@ -32,21 +32,25 @@ def speaker_of(caller: Caller, *, direct: bool = False) -> MessageSender:
     return MessageSender(caller.name, caller.identity.session, is_direct=direct)
 
 
-def link(db: Connection, context: Context, caller: Caller, wanted: Link) -> bool:
+def link(db: Connection, context: Context, caller: Caller, requested: Link) -> bool:
     """Link the caller to a session: by a relay in which the two talk, or by a listener.
 
     Return whether a listener was added.
     """
-    own = caller.identity.session
-    if own is None or own == wanted.target:
+    calling_session = caller.identity.session
+    if calling_session is None or calling_session == requested.target:
         return False
-    if wanted.direct:
-        require_family(db, context, caller, {wanted.target})
-        relays.join_pair(db, context.journal, (own, wanted.target), limits=limits_of(context))
+    if requested.direct:
+        require_family(db, context, caller, {requested.target})
+        relays.join_pair(
+            db, context.journal, (calling_session, requested.target), limits=limits_of(context)
+        )
         return False
-    if not wanted.listen or not sessions.get(db, own).can_receive:
+    if not requested.listen or not sessions.get(db, calling_session).can_receive:
         return False  # a session without a pane cannot be notified
-    listener = Listener(caller=own, target=wanted.target, message=wanted.message)
+    listener = Listener(
+        caller=calling_session, target=requested.target, message=requested.message
+    )
     return listeners.listen(db, context.journal, listener)
 
 

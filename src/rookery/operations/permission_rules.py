@@ -85,8 +85,8 @@ def _circumstances(db: Connection, params: TestParams) -> Circumstances:
     session = session_lookup.called(db, params.session)
     if session is None:
         return where
-    found = session_families.circumstances(db, session)
-    return replace(where, ancestors=found.ancestors, is_named=found.is_named)
+    circumstances = session_families.circumstances(db, session)
+    return replace(where, ancestors=circumstances.ancestors, is_named=circumstances.is_named)
 
 
 async def show_mode(context: Context, caller: Caller, params: Nothing) -> InMode:

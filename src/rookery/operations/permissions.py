@@ -88,15 +88,15 @@ async def list_requests(
 
     def read(db: Connection) -> RequestList:
         allowed = reach(context, db, caller, Need.READ)
-        found = requests.listed(db, limit=1_000, only_open=not params.all)
-        seen = [
+        all_requests = requests.listed(db, limit=1_000, only_open=not params.all)
+        visible = [
             with_text_support(context, db, each)
-            for each in found
+            for each in all_requests
             if allowed is None or each.session in allowed
         ]
         on_timeout = context.settings.permissions.on_timeout
         trouble = context.database.trouble
-        return RequestList(flags.mode(db), rules_file.problem, seen, on_timeout, trouble)
+        return RequestList(flags.mode(db), rules_file.problem, visible, on_timeout, trouble)
 
     return await context.database.read(read)
 
@@ -153,14 +153,14 @@ async def answer_question(context: Context, caller: Caller, params: WordsParams)
     return await once(context, caller, Request, write)
 
 
-def _require_asker(db: Connection, request: Request, word: str) -> None:
+def _require_asker(db: Connection, request: Request, name_or_id: str) -> None:
     """Refuse an answer if another session asks the question. Raises ``BadInput``."""
     try:
-        if word:
-            session_lookup.resolve(db, word, among={request.session})
+        if name_or_id:
+            session_lookup.resolve(db, name_or_id, among={request.session})
     except SessionUnknown:
         raise BadInput(
-            f"{request.id!r} is not a question of {word[:SHOWN_NAME_CHARACTERS]}."
+            f"{request.id!r} is not a question of {name_or_id[:SHOWN_NAME_CHARACTERS]}."
         ) from None
 
 
@@ -168,16 +168,16 @@ def _require_told(context: Context, db: Connection, caller: Caller, request: Req
     """Refuse a caller that may not answer a question. Raises ``Forbidden`` or ``BadInput``."""
     if request.kind != "question" or request.tool == DIALOG:
         raise BadInput("it is a permission request; a person must allow or deny it.")
-    own = caller.identity.session
-    if caller.identity.scope is not Scope.SESSION or own is None:
+    calling_session = caller.identity.session
+    if caller.identity.scope is not Scope.SESSION or calling_session is None:
         return
-    if own == request.session:
+    if calling_session == request.session:
         raise Forbidden("a session may not answer its own questions.")
     if request.tool == STOP:
         _require_may_answer(context, db, caller, request)  # this question is for the person
         return
-    is_above = request.session in session_families.descendants(db, own)
-    if not is_above and not dialogs.was_told(db, request.id, own):
+    is_above = request.session in session_families.descendants(db, calling_session)
+    if not is_above and not dialogs.was_told(db, request.id, calling_session):
         raise Forbidden("only a session that was notified of the question may answer it.")
 
 
@@ -190,21 +190,21 @@ async def see_missed(context: Context, caller: Caller, params: SeenParams) -> Se
     return await once(context, caller, SeenRequests, write)
 
 
-def _find(context: Context, db: Connection, caller: Caller, word: str) -> Request:
-    """Return the request that ``word`` names: its id, or the session that asks for it alone.
+def _find(context: Context, db: Connection, caller: Caller, name_or_id: str) -> Request:
+    """Return the request with this id, or the only request of the session with this name.
 
-    Raises ``RequestAmbiguous`` if the session asks for several different things: it is not
-    known which of them the caller has seen.
+    Raises ``RequestAmbiguous`` if the session asks for several different things: it is unknown
+    which of them the caller has seen.
     """
     allowed = reach(context, db, caller, Need.DECIDE)
     with suppress(RequestUnknown):
-        request = requests.get(db, RequestId(word))
+        request = requests.get(db, RequestId(name_or_id))
         if allowed is None or request.session in allowed:
             return request
     try:
-        session = find(context, db, caller, word, Need.DECIDE)
+        session = find(context, db, caller, name_or_id, Need.DECIDE)
     except SessionUnknown:
-        raise RequestUnknown(f"{word!r}. See them with:  rookery permissions") from None
+        raise RequestUnknown(f"{name_or_id!r}. See them with:  rookery permissions") from None
     params = requests.open_of(db, session.id)
     if not params:
         raise RequestUnknown(f"of {session.name}.")

@@ -11,7 +11,7 @@ from rookery.model.scopes import Need
 from rookery.operations.access import reach
 from rookery.operations.context import Caller, Context
 from rookery.operations.operation import Nothing
-from rookery.store import sessions as known
+from rookery.store import sessions as stored_sessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ async def list_projects(context: Context, caller: Caller, params: Nothing) -> Pr
 
     def read(db: Connection) -> Projects:
         allowed = reach(context, db, caller, Need.READ)
-        found: dict[str, Project] = {}
-        for row in known.places(db):
+        projects: dict[str, Project] = {}
+        for row in stored_sessions.places(db):
             if allowed is None or row["id"] in allowed:
                 at = datetime.fromisoformat(row["at"])
-                before = found.get(row["path"]) or Project(row["path"], 0, 0, at)
+                before = projects.get(row["path"]) or Project(row["path"], 0, 0, at)
                 number, live = before.sessions + 1, before.live + row["live"]
-                found[row["path"]] = replace(before, sessions=number, live=live)
-        return Projects(list(found.values()))
+                projects[row["path"]] = replace(before, sessions=number, live=live)
+        return Projects(list(projects.values()))
 
     return await context.database.read(read)

@@ -20,7 +20,7 @@ from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.operation import Params
 from rookery.operations.outcome_listeners import limits_of, require_family
-from rookery.store import relays as known
+from rookery.store import relays as stored_relays
 from rookery.store import sessions
 from rookery.store.relays import RelayedWords
 
@@ -81,8 +81,10 @@ async def create(context: Context, caller: Caller, params: RelayParams) -> Relay
         (await target(context, caller, each.session, Need.SPEAK), each.name)
         for each in params.members
     ]
-    own = caller.identity.session
-    if own is not None and own not in {session.id for session, _ in found}:
+    calling_session = caller.identity.session
+    if calling_session is not None and calling_session not in {
+        session.id for session, _ in found
+    }:
         raise Forbidden("a session may only open relays of which it is a member.")
     limits = _limits(context, caller, params)
 
@@ -99,9 +101,9 @@ def _limits(context: Context, caller: Caller, params: RelayParams) -> RelayLimit
     usual = limits_of(context)
     hops, a_minute = params.max_hops or usual.hops, params.max_a_minute or usual.a_minute
     if caller.identity.scope is Scope.SESSION:
-        most = max(MAX_HOPS, usual.hops)
-        if hops > most or a_minute > usual.a_minute:
-            limits = f"{most} answers to answers and {usual.a_minute} messages in a minute"
+        limit = max(MAX_HOPS, usual.hops)
+        if hops > limit or a_minute > usual.a_minute:
+            limits = f"{limit} answers to answers and {usual.a_minute} messages in a minute"
             raise Forbidden(f"a session may open a relay for at most {limits}.")
     return RelayLimits(hops, a_minute, usual.length)
 
@@ -114,11 +116,11 @@ async def list_relays(context: Context, caller: Caller, params: RelaysParams) ->
 
     def read(db: Connection) -> RelayList:
         allowed = family_of(db, context, caller)
-        found = known.listed(db, closed_after=since)
+        listed = stored_relays.listed(db, closed_after=since)
         return RelayList(
             [
                 each
-                for each in found
+                for each in listed
                 if _is_of(each, allowed) and (only is None or _is_of(each, {only.id}))
             ]
         )
@@ -135,7 +137,7 @@ async def show(context: Context, caller: Caller, params: ShowParams) -> Exchange
 
     def read(db: Connection) -> Exchange:
         relay = _require(db, context, caller, params.relay)
-        return Exchange(relay, known.exchange(db, relay.id, last=params.last))
+        return Exchange(relay, stored_relays.exchange(db, relay.id, last=params.last))
 
     return await context.database.read(read)
 
@@ -149,7 +151,7 @@ async def join(context: Context, caller: Caller, params: MemberParams) -> Relay:
         talking = {each.session for each in relay.present}
         require_family(db, context, caller, {session.id, *talking})
         relays.join(db, context.journal, relay.id, session.id, name=params.name)
-        return known.get(db, relay.id)
+        return stored_relays.get(db, relay.id)
 
     return await once(context, caller, Relay, write)
 
@@ -165,7 +167,7 @@ async def leave(context: Context, caller: Caller, params: MemberParams) -> Relay
         reason = f"{caller.name} took it out" if caller.identity.session is None else "it left"
         if not relays.leave(db, context.journal, relay.id, session.id, reason=reason):
             raise BadInput(f"{session.name} is not in the relay {relay.id}.")
-        return known.get(db, relay.id)
+        return stored_relays.get(db, relay.id)
 
     return await once(context, caller, Relay, write)
 
@@ -175,26 +177,29 @@ async def close(context: Context, caller: Caller, params: OfRelay) -> Relay:
 
     def write(db: Connection) -> Relay:
         relay = _require(db, context, caller, params.relay)
-        own = caller.identity.session
-        reason = f"closed by {sessions.get(db, own).name if own else caller.name}"
+        calling_session = caller.identity.session
+        name = sessions.get(db, calling_session).name if calling_session else caller.name
+        reason = f"closed by {name}"
         relays.close(db, context.journal, relay.id, by=caller.name, reason=reason)
-        return known.get(db, relay.id)
+        return stored_relays.get(db, relay.id)
 
     return await once(context, caller, Relay, write)
 
 
-def _require(db: Connection, context: Context, caller: Caller, word: str) -> Relay:
+def _require(db: Connection, context: Context, caller: Caller, relay_id: str) -> Relay:
     """Return a relay; to a session, one that it is in, or was in when the relay was closed.
 
     A session that left, or was taken out, has no more access. Raises ``Forbidden``, also if
     there is no such relay: a session must not learn of relays of others.
     """
-    own = caller.identity.session
-    if own is None or context.settings.trust.sessions == "all":
-        return known.get(db, word)
+    calling_session = caller.identity.session
+    if calling_session is None or context.settings.trust.sessions == "all":
+        return stored_relays.get(db, relay_id)
     with suppress(RelayUnknown):
-        relay = known.get(db, word)
+        relay = stored_relays.get(db, relay_id)
         stayed = {None, relay.closed_at}
-        if own in {each.session for each in relay.members if each.left_at in stayed}:
+        if calling_session in {
+            each.session for each in relay.members if each.left_at in stayed
+        }:
             return relay
-    raise Forbidden(f"the relay {word[:40]} does not exist, or the caller is not a member.")
+    raise Forbidden(f"the relay {relay_id[:40]} does not exist, or the caller is not a member.")

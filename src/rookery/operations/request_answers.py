@@ -16,7 +16,7 @@ from rookery.operations.context import Context
 from rookery.operations.operation import Params
 from rookery.permissions.screen_dialogs import call_of
 from rookery.ports.agent import KeyDialect
-from rookery.store import sessions as known
+from rookery.store import sessions as stored_sessions
 
 
 class PermissionAnswerParams(Params):
@@ -41,7 +41,7 @@ ONCE_ONLY = (
 
 def keys_of(context: Context, db: Connection, request: Request) -> KeyDialect | None:
     """Return the key dialect of a request's agent; ``None`` if keys answer no dialog of it."""
-    agent = context.agents.get(known.get(db, request.session).agent)
+    agent = context.agents.get(stored_sessions.get(db, request.session).agent)
     return agent.screen.keys if agent and agent.screen else None
 
 

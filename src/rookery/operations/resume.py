@@ -17,7 +17,7 @@ from rookery.operations.operation import OfSession
 from rookery.operations.start import StartParams, start
 from rookery.sessions.starts import Conversation
 
-#: The ids of agents' conversations. They go on a command line, so nothing else is accepted.
+#: The ids of agents' conversations. They go on a command line, so no other text is accepted.
 _NATIVE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|ses_[0-9A-Za-z]{8,60}")
 
 #: The prefix of placeholders for a native id until the agent reports it.
@@ -51,14 +51,14 @@ async def resume(context: Context, caller: Caller, params: ResumeParams) -> Sess
     conversation = Conversation(
         native_id=old.native_id, is_branch=params.fork, session=old.id, name=old.name
     )
-    wanted = StartParams(
+    start_params = StartParams(
         agent=old.agent,
         project=str(Path(old.project_path, old.subdir)),
         model=old.model,
         permission_mode=old.permission_mode,
         **_as_asked(params),
     )
-    return await start(context, caller, wanted, conversation)
+    return await start(context, caller, start_params, conversation)
 
 
 async def _resume_unknown(context: Context, caller: Caller, params: ResumeParams) -> Session:
@@ -72,8 +72,8 @@ async def _resume_unknown(context: Context, caller: Caller, params: ResumeParams
         )
     native_id = NativeId(params.session)
     conversation = Conversation(native_id=native_id, is_branch=params.fork)
-    wanted = StartParams(agent=params.agent, project=params.project, **_as_asked(params))
-    return await start(context, caller, wanted, conversation)
+    start_params = StartParams(agent=params.agent, project=params.project, **_as_asked(params))
+    return await start(context, caller, start_params, conversation)
 
 
 def _as_asked(params: ResumeParams) -> dict[str, Any]:

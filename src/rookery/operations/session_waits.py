@@ -19,7 +19,7 @@ from rookery.operations.long_poll import until
 from rookery.operations.operation import OfSession, Params
 from rookery.operations.sessions import doing
 from rookery.store import backlog, flags, messages
-from rookery.store import sessions as known
+from rookery.store import sessions as stored_sessions
 
 #: How many sessions a caller may wait for at once.
 MAX_AWAITED_SESSIONS = 100
@@ -61,26 +61,27 @@ async def wait_for_several(
     context: Context, caller: Caller, params: WaitForSeveralParams
 ) -> Gathered:
     """Wait until all of several sessions, any, or a number of them have got there."""
-    found = [await target(context, caller, word, Need.READ) for word in params.sessions]
-    wanted = [*{each.id: each for each in found}]
-    needed = enough(params.needed, len(wanted))
-    there: list[SessionId] = []  # a session that has once reached the goal stays here
+    targets = [await target(context, caller, word, Need.READ) for word in params.sessions]
+    awaited = [*{each.id: each for each in targets}]
+    needed = enough(params.needed, len(awaited))
+    reached: list[SessionId] = []  # a session that has once reached the goal stays here
 
     def are_enough(db: Connection) -> bool:
-        there.extend(
-            each for each in wanted if each not in there and _reached(db, each, params.until)
+        reached.extend(
+            each for each in awaited if each not in reached and _reached(db, each, params.until)
         )
-        return len(there) >= needed
+        return len(reached) >= needed
 
-    in_time = await until(context, caller, are_enough, params.timeout, sessions=wanted)
+    in_time = await until(context, caller, are_enough, params.timeout, sessions=awaited)
 
     def read(db: Connection) -> Gathered:
-        others = [each for each in wanted if each not in there]
+        others = [each for each in awaited if each not in reached]
         if not in_time:
             why = ", ".join(_why_not(db, each, params.until) for each in others)
             raise StillWorking(f"{why}.")
         return Gathered(
-            [known.get(db, each) for each in there], [known.get(db, each) for each in others]
+            [stored_sessions.get(db, each) for each in reached],
+            [stored_sessions.get(db, each) for each in others],
         )
 
     return await context.database.read(read)
@@ -95,7 +96,7 @@ def enough(needed: Literal["all", "any"] | int, every: int) -> int:
 
 def _reached(db: Connection, session: SessionId, goal: Goal) -> bool:
     """Return whether a session has reached the goal, or can never reach it."""
-    now = known.get(db, session)
+    now = stored_sessions.get(db, session)
     if now.status.is_over:
         return True
     if goal == "up":
@@ -111,15 +112,15 @@ def _reached(db: Connection, session: SessionId, goal: Goal) -> bool:
 
 def _why_not(db: Connection, session: SessionId, goal: Goal) -> str:
     """Return what a session does before it reaches the goal, and why messages for it wait."""
-    now = known.get(db, session)
-    kept = backlog.kept_words(db).get(session) if goal == "stop" else None
-    if kept is None:
+    now = stored_sessions.get(db, session)
+    queued = backlog.kept_words(db).get(session) if goal == "stop" else None
+    if queued is None:
         why = ""
     elif flags.is_holding(db):
         why = "; words for it are held (`rookery release` lets them go)"
     elif now.activity is not Activity.IDLE:
         why = "; more words wait for it"
     else:
-        typed = kept.obstacle.removesuffix(".")
+        typed = queued.obstacle.removesuffix(".")
         why = f"; words for it wait: {typed}" if typed else ""
     return f"{now.name} {doing(now)}{why}"

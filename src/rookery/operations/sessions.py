@@ -25,8 +25,8 @@ from rookery.operations.long_poll import until
 from rookery.operations.operation import Nothing, OfSession, Params
 from rookery.sessions import commands
 from rookery.store import backlog, flags, turns
-from rookery.store import dialogs as asked_now
-from rookery.store import sessions as known
+from rookery.store import dialogs as stored_dialogs
+from rookery.store import sessions as stored_sessions
 from rookery.store.dialogs import PendingRequest
 
 #: Sessions that may be requested by their ids at once.
@@ -61,11 +61,11 @@ class RenameParams(OfSession):
 @dataclass(frozen=True, slots=True)
 class Sessions:
     sessions: list[Session]
-    kept: dict[SessionId, backlog.QueuedWords]  #: of those that have waiting messages
+    kept: dict[SessionId, backlog.QueuedWords]  #: for sessions that have waiting messages
     failures: dict[SessionId, str]  #: the answer of a last turn that failed
     holding: bool = False  #: no message leaves until the hold is released
     rules_problem: str = ""  #: why the rules file, as it is now, is not in force
-    #: Of those whose requests have a deadline, or were not answered in time.
+    #: For sessions whose requests have a deadline, or were not answered in time.
     pending: dict[SessionId, PendingRequest] = field(default_factory=dict)
     on_timeout: Literal["terminal", "deny"] = "terminal"  #: what happens at a deadline
     #: Why the daemon cannot write, so that this may be outdated; empty if it can.
@@ -103,17 +103,19 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
     def read(db: Connection) -> Sessions:
         allowed = reach(context, db, caller, Need.READ)
         listed = (
-            known.of_ids(db, params.ids) if params.ids else known.listed(db, ended_after=since)
+            stored_sessions.of_ids(db, params.ids)
+            if params.ids
+            else stored_sessions.listed(db, ended_after=since)
         )
-        found = [each for each in listed if allowed is None or each.id in allowed]
-        kept, pending = backlog.kept_words(db), asked_now.pending(db)
+        visible = [each for each in listed if allowed is None or each.id in allowed]
+        queued, pending = backlog.kept_words(db), stored_dialogs.pending(db)
         return Sessions(
-            found,
-            {each.id: kept[each.id] for each in found if each.id in kept},
-            {each.id: _failure(db, each.id) for each in found if has_failed_turn(each)},
+            visible,
+            {each.id: queued[each.id] for each in visible if each.id in queued},
+            {each.id: _failure(db, each.id) for each in visible if has_failed_turn(each)},
             flags.is_holding(db),
             rules_file.problem,
-            {each.id: pending[each.id] for each in found if each.id in pending},
+            {each.id: pending[each.id] for each in visible if each.id in pending},
             context.settings.permissions.on_timeout,
             context.database.trouble,
             hooks_problem,
@@ -161,7 +163,7 @@ async def show_turns(context: Context, caller: Caller, params: TurnsParams) -> T
 
     def read(db: Connection) -> Turns:
         return Turns(
-            session=known.get(db, session.id),
+            session=stored_sessions.get(db, session.id),
             turns=turns.of_session(db, session.id, last=params.last),
             count=turns.count_ended(db, session.id),
             unheard=backlog.unheard(db, session.id),
@@ -179,7 +181,7 @@ async def _await_turns(
 
     def has_more(db: Connection) -> bool:
         more = turns.count_ended(db, session, counted) > params.after
-        return more or not known.is_live(db, session)
+        return more or not stored_sessions.is_live(db, session)
 
     await until(context, caller, has_more, params.timeout, sessions=[session])
 
@@ -189,8 +191,8 @@ async def screen(context: Context, caller: Caller, params: ScreenParams) -> Scre
     session = await target(context, caller, params.session, Need.READ)
     if session.status.is_over:
         file = context.home.artifacts / f"{session.id}.txt"
-        kept = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        return ScreenLines(kept if params.history else kept[-50:])
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        return ScreenLines(lines if params.history else lines[-50:])
     if not session.has_terminal:
         raise CommandRefused(
             f"{session.name} has no terminal. See:  rookery output {session.name}"
@@ -206,7 +208,7 @@ async def end(context: Context, caller: Caller, params: EndParams) -> Session:
 
     def write(db: Connection) -> Session:
         commands.end(db, context.journal, session.id, by=caller.name, force=params.force)
-        return known.get(db, session.id)
+        return stored_sessions.get(db, session.id)
 
     return await once(context, caller, Session, write)
 
@@ -215,7 +217,7 @@ async def end_all(context: Context, caller: Caller, params: Nothing) -> Ended:
     """End every live session that Rookery started."""
 
     def write(db: Connection) -> Ended:
-        ended = [each for each in known.live(db) if each.is_ours]
+        ended = [each for each in stored_sessions.live(db) if each.is_ours]
         for session in ended:
             commands.end(db, context.journal, session.id, by=caller.name)
         return Ended([session.name for session in ended])
@@ -230,6 +232,6 @@ async def rename(context: Context, caller: Caller, params: RenameParams) -> Sess
 
     def write(db: Connection) -> Session:
         commands.rename(db, context.journal, session.id, name=name)
-        return known.get(db, session.id)
+        return stored_sessions.get(db, session.id)
 
     return await once(context, caller, Session, write)

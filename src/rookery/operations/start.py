@@ -43,16 +43,18 @@ async def start(
     """Start an agent; accepted once it is stored."""
     params = _without_agents_environment(caller, params)
     _require_owner_for_shell(caller, params)
-    what = params.model_dump(exclude={"listen"})
-    own = caller.identity.session
-    wanted = starts.StartRequest(**what, parent=own, conversation=conversation)
+    fields = params.model_dump(exclude={"listen"})
+    calling_session = caller.identity.session
+    start_request = starts.StartRequest(
+        **fields, parent=calling_session, conversation=conversation
+    )
     set_here = context.settings.agent(params.agent)
     environment = session_environment(
         context.login, params.environment, context.settings.environment
     )
     command = set_here.command or context.commands.get(params.agent, ())
     plan = starts.plan(
-        wanted,
+        start_request,
         context.agents,
         command=(*command, *set_here.arguments) if command else (),
         path=environment.get("PATH", os.defpath),

@@ -46,11 +46,11 @@ async def mint(context: Context, caller: Caller, params: MintParams) -> Minted:
         token = tokens.mint(db, secret, params.scope, by=caller.identity, at=at)
         return Minted(token, None)  # stored under the key, so without the secret
 
-    made = await once(context, caller, Minted, make)
+    minted = await once(context, caller, Minted, make)
     is_new = await context.database.read(
         partial(tokens.find, token_digest=tokens.digest(secret))
     )
-    return replace(made, secret=secret) if is_new else made
+    return replace(minted, secret=secret) if is_new else minted
 
 
 async def list_tokens(context: Context, caller: Caller, params: Nothing) -> TokenList:

@@ -1,4 +1,4 @@
-"""Operations that report where sessions stand: with evidence, or in other tools' terms."""
+"""Operations that report the state of sessions: with evidence, or in other tools' terms."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from rookery.operations.lost_terminals import without_terminal
 from rookery.operations.operation import Nothing, OfSession
 from rookery.permissions.project_files import hooks_switched_off, in_thread
 from rookery.store import evidence, session_bindings
-from rookery.store import sessions as known
+from rookery.store import sessions as stored_sessions
 
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """Where a session stands, how sure that is, and who says so."""
+    """The state of a session, how sure it is, and which sources report it."""
 
     session: Session
     confidence: Confidence
@@ -43,7 +43,7 @@ async def why(context: Context, caller: Caller, params: OfSession) -> Grounds:
     hooks_off = await in_thread(partial(hooks_switched_off, session), otherwise="")
 
     def read(db: Connection) -> Grounds:
-        now = known.get(db, session.id)
+        now = stored_sessions.get(db, session.id)
         told = evidence.known(db, now)
         shared = [] if now.status.is_over else session_bindings.sharing_conversation(db, now)
         return Grounds(now, confidence(told), list(told.evidence.values()), hooks_off, shared)
@@ -60,7 +60,7 @@ async def why(context: Context, caller: Caller, params: OfSession) -> Grounds:
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """A live session, in the words that other tools use."""
+    """A live session, in the terms that other tools use."""
 
     sessionId: str  # noqa: N815 - named by other tools
     cwd: str
@@ -87,7 +87,9 @@ async def track(context: Context, caller: Caller, params: Nothing) -> AllTracked
 
     def read(db: Connection) -> AllTracked:
         allowed = reach(context, db, caller, Need.READ)
-        live = [each for each in known.live(db) if allowed is None or each.id in allowed]
+        live = [
+            each for each in stored_sessions.live(db) if allowed is None or each.id in allowed
+        ]
         return AllTracked([_tracked(each) for each in live], len(live))
 
     return await context.database.read(read)

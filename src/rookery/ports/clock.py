@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells the time and sleeps. ``now`` may be called from any thread."""
+    """Returns the time and sleeps. ``now`` may be called from any thread."""
 
     def now(self) -> datetime: ...
     async def sleep(self, seconds: float) -> None: ...

@@ -39,7 +39,7 @@ class FoundHook:
     hook: int
     command: str
     timeout: object
-    program: str  #: the program that it runs; it tells which home the hook belongs to
+    program: str  #: the program that it runs, which shows the home that the hook belongs to
 
     @property
     def path(self) -> tuple[str | int, ...]:
@@ -126,7 +126,7 @@ class SkillDialect:
 
 @dataclass(frozen=True, slots=True)
 class CommandFiles:
-    """Where a project defines slash commands, which shadow those of the program."""
+    """Where a project defines slash commands, which override the program's own."""
 
     folder: str  #: holds commands, skills and plugins
     settings: tuple[str, ...] = ()  #: settings files in which commands can be defined
@@ -138,7 +138,7 @@ class SettingsDialect:
     """Where an agent's settings are, and how Rookery's hooks are written there."""
 
     title: str  #: the vendor's name of the program
-    takes_effect: str  #: a sentence that says when newly installed hooks take effect
+    takes_effect: str  #: a sentence: when newly installed hooks take effect
     #: Return the user's settings folder, given the environment and the home folder.
     user_folder: Callable[[Mapping[str, str], Path], Path]
     #: Return the files that may hold hooks, in the user's folder or (``True``) a project's. The

@@ -89,7 +89,7 @@ class SessionFiles:
 
     folder: str  #: in each of the agent's folders
     name: Pattern[str]  #: other files beside them may hold secrets and are never opened
-    menu: str  #: the detail of a claim that says that one of the agent's menus is open
+    menu: str  #: the detail of a claim that one of the agent's menus is open
     #: Parse a file; ``None`` if it is incomplete.
     read: Callable[[str], SessionEntry | None]
 

@@ -125,7 +125,7 @@ _INTERPRETERS = frozenset({"node", "nodejs", "bun", "deno", "python", "pypy", "r
 #: Options after which an interpreter reads its program from somewhere other than a file.
 _INLINE = frozenset({"-c", "-e", "-p", "--eval", "--print"})
 
-#: Options of interpreters whose value is a separate word.
+#: Options of interpreters whose value is a separate argument.
 _VALUED = frozenset({"-r", "--require", "--import", "--loader", "-C", "-W", "-X", "-o", "-O"})
 
 #: First arguments with which an agent's program is not an interactive agent.

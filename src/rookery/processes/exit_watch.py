@@ -1,4 +1,4 @@
-"""Report the end of a process: at once where the kernel tells, else by polling."""
+"""Report the end of a process: at once if the kernel reports it, else by polling."""
 
 from __future__ import annotations
 

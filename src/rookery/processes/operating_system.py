@@ -13,7 +13,7 @@ IS_PORTABLE = bool(os.environ.get("ROOKERY_PORTABLE")) or not Path("/proc/self/s
 
 
 class ProcessQueries(Protocol):
-    """What the system tells of a process; the empty value if the process is gone."""
+    """What the system knows about a process; the empty value if the process is gone."""
 
     def start_and_parent(self, pid: int) -> tuple[str | None, int]:
         """Return when a process began, and its parent's pid.
@@ -61,7 +61,7 @@ class ProcessQueries(Protocol):
 
 
 class TerminalQueries(Protocol):
-    """What the system tells of a process on its terminal."""
+    """What the system knows about a process and its terminal."""
 
     def terminal(self, pid: int) -> int:
         """Return a number that only processes on the same controlling terminal share."""

@@ -33,7 +33,7 @@ class Peer:
         return self.uid == os.getuid()
 
 
-#: The peer where the kernel tells none. It is not ours: so it is refused.
+#: The peer if the kernel reports none. It counts as another user's, so it is refused.
 UNKNOWN = Peer(0, -1)
 
 

@@ -1,6 +1,6 @@
-"""Ask any system about processes by psutil.
+"""Read processes on any system through psutil.
 
-What psutil cannot tell, and what Rookery does instead, is in docs/reference/platforms.md.
+What psutil cannot read, and what Rookery does instead, is in docs/reference/platforms.md.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def send_signal(process: Process, pids: Iterable[int], number: int) -> None:
 
 
 def find_newest(words: Collection[str]) -> int | None:
-    """Return this user's newest process whose command line contains all these words."""
+    """Return this user's newest process whose command line contains all these arguments."""
     # Only the command lines of all processes are read: a start waits for this.
     called = [pid for pid in system.pids() if set(words) <= set(system.argv(pid))]
     ours = [pid for pid in called if system.owner(pid) == os.getuid() and Process.of(pid)]

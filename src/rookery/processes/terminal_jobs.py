@@ -1,4 +1,4 @@
-"""Determine whether a shell runs a foreground command, as far as the system tells.
+"""Determine whether a shell runs a foreground command, as far as the system shows it.
 
 Only certain cases count. A command that may wait for input, such as another prompt, is no
 reason to withhold messages.

@@ -1,4 +1,4 @@
-"""Tools that show a session to the person as it goes on, or stop that."""
+"""Tools that show a session to the user as it works, or stop that."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rookery.api.mcp.context import OnSession, ToolContext
 from rookery.model.facts import SessionId
 from rookery.operations.foreground import Background, Foreground
 
-#: The advice after a session was brought to the foreground.
+#: The advice after a session was put into the foreground.
 IN_FRONT = (
     "What it says is shown where your person runs `rookery fg`; whoever runs it later gets what"
     " was missed. It gives you nothing to read: go on, or end your turn."

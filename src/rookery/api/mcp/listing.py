@@ -12,7 +12,7 @@ from rookery.store.journal import Journal
 
 
 async def note_listing(database: Database, journal: Journal, session: SessionId) -> None:
-    """Let a session's first messages leave. Write nothing if they do not wait for this."""
+    """Release a session's first messages. Write nothing if they do not wait for this."""
 
     def note(db: Connection) -> None:
         sessions.meet_tools(db, session)

@@ -112,7 +112,7 @@ async def send_message(context: ToolContext, params: SendArguments) -> Sent:
 
 
 async def _answer_to(context: ToolContext, params: SendArguments) -> Sent:
-    """Answer a question that the caller was told of, even if it may not read the session."""
+    """Answer a question of a session that the caller may not be allowed to read."""
     request: Request = await context.ask(
         "answer_question",
         permission=params.answer_to,
@@ -125,7 +125,7 @@ async def _answer_to(context: ToolContext, params: SendArguments) -> Sent:
 
 
 def _sent(context: ToolContext, sent: Message, advice: str) -> Sent:
-    """Return a sent message with advice on whether the caller is told of its outcome."""
+    """Return a sent message with advice on whether the caller is notified of its outcome."""
     is_recorded = context.own is not None and context.own != sent.recipient
     if is_recorded and advice == TOLD and not sent.listening:
         advice = WAITS_ALREADY

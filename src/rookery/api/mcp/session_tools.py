@@ -54,7 +54,7 @@ class Started:
     session_id: SessionId
     name: str
     computer: str
-    listening: bool  #: whether the caller is told when it has finished
+    listening: bool  #: whether the caller is notified when it has finished
     advice: str
 
 
@@ -63,7 +63,7 @@ class Data:
     session: SessionView
     turns: list[Turn]  #: oldest first; the first one may be cut to its end
     omitted: int  #: how many earlier turns did not fit
-    transcript: list[Passage]  #: what else was said and done, oldest first: tools, text
+    transcript: list[Passage]  #: the rest of the conversation, oldest first: tools, text
     screen: str  #: while the session asks something, or if nothing was recorded
     transcript_path: str  #: the agent's own record of all of it
 

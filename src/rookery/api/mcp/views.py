@@ -23,7 +23,7 @@ WAITS_ALREADY = (
 )
 #: The advice to a caller that cannot be notified.
 NOT_TOLD = "Rookery cannot write to you, so nothing tells you; look with get_session_data."
-#: The advice after a message that lets the two sessions talk.
+#: The advice after a message that connects the two sessions.
 TALK = "What it answers is sent to you here as it comes. End your turn now; do not poll."
 
 
