@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 
+import anyio
 import pytest
 
 from rookery.model.errors import RuntimeFailed
@@ -698,3 +699,40 @@ async def test_a_program_that_runs_on_without_its_pane_is_not_lost(
 
     assert found.status is Status.RUNNING
     assert world.runtime.adopted == [session]
+
+
+class SlowRelease(FakeRuntime):
+    """A runtime that releases sessions only once it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_release = anyio.Event()
+
+    async def release(self, session: SessionId) -> None:
+        await self.may_release.wait()
+        await super().release(session)
+
+
+async def test_a_daemon_that_stops_goes_on_as_soon_as_the_panes_of_ended_sessions_are_removed(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    world = World(tmp_path, SlowRelease)
+    assert isinstance(world.runtime, SlowRelease)
+    finished: list[bool] = []
+
+    async with running(database, world) as context:
+        session = await context.start()
+        await context.end(session)
+        await context.rest()
+
+        async def finish() -> None:
+            finished.append(await context.supervisor.finish(within=60.0))
+
+        async with context.beside(finish):
+            await context.rest()
+            before = list(finished)
+            world.runtime.may_release.set()
+            await context.rest()
+
+    assert before == []
+    assert finished == [True]

@@ -89,11 +89,16 @@ class House:
     """A running daemon, and short ways to ask it for things."""
 
     def __init__(
-        self, database: ObservedDatabase, recovery: SessionRecovery, world: World
+        self,
+        database: ObservedDatabase,
+        recovery: SessionRecovery,
+        supervisor: Supervisor,
+        world: World,
     ) -> None:
         self.database = database
         self.journal = recovery.journal
         self.recovery = recovery
+        self.supervisor = supervisor
         self.world = world
 
     async def start(
@@ -167,7 +172,7 @@ async def running(
         tasks.start_soon(ScreenWatch(*held, screens).watch)
         tasks.start_soon(supervisor.run)
         tasks.start_soon(Dispatcher(database, journal, runtime, agents).deliver)
-        yield House(database, recovery, world)
+        yield House(database, recovery, supervisor, world)
         tasks.cancel_scope.cancel()
 
 

@@ -193,6 +193,8 @@ class Supervisor:
         await self.runtime.release(session.id)
         shutil.rmtree(self.launcher.context.sessions / session.id, ignore_errors=True)
         await self.database.write(lambda db: sessions.let_go(db, session.id))
+        # It is no entry, and ``finish`` waits for it.
+        self.database.bells.wake(session.id)
         return True
 
     async def _save_screen(self, session: Session) -> None:

@@ -77,9 +77,10 @@ class Bells:
             self._work = asyncio.Event()
 
     def wake(self, session: str) -> None:
-        """Wake the tasks that wait for a session, after a change that is no entry."""
-        for event in self._sessions.pop(session, ()):
+        """Wake the tasks that wait for a session or for all, after a change that is no entry."""
+        for event in (*self._sessions.pop(session, ()), self._any):
             event.set()
+        self._any = asyncio.Event()
 
 
 def _new_event(bells: dict[str, WeakSet[asyncio.Event]], names: Iterable[str]) -> asyncio.Event:

@@ -65,33 +65,39 @@ class SessionFilesWatch:
     corrections: Corrections
     agent: str
     files: SessionFiles
+    interval_s: float = FOLLOW_INTERVAL_S
     #: The known live sessions, by their files.
     entries: dict[Path, SessionEntry] = field(default_factory=dict)
 
     async def watch(self, folders: Iterable[Path]) -> None:
         """Follow the files of these configuration folders. Runs for ever."""
+        stop = anyio.Event()
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_set_when_cancelled, stop)
             for folder in folders:
-                tasks.start_soon(self._follow, tasks, folder / self.files.folder)
+                tasks.start_soon(self._follow, tasks, folder / self.files.folder, stop)
 
-    async def _follow(self, tasks: TaskGroup, folder: Path) -> None:
+    async def _follow(self, tasks: TaskGroup, folder: Path, stop: anyio.Event) -> None:
         async def follow() -> None:
             # The agent creates the folder when it is first run with it.
             with suppress(FileNotFoundError):
                 await self._read_files(tasks, _listed(folder))
-                await self._wait_for_changes(tasks, folder)
+                await self._wait_for_changes(tasks, folder, stop)
 
         name = f"Following the files in {folder}"
-        await supervise.every(FOLLOW_INTERVAL_S, follow, name=name, clock=self.journal.clock)
+        await supervise.every(self.interval_s, follow, name=name, clock=self.journal.clock)
 
-    async def _wait_for_changes(self, tasks: TaskGroup, folder: Path) -> None:
+    async def _wait_for_changes(
+        self, tasks: TaskGroup, folder: Path, stop: anyio.Event
+    ) -> None:
         is_first = True
         async for changes in awatch(
             folder,
             recursive=False,
             debounce=DEBOUNCE_MS,
             step=STEP_MS,
-            rust_timeout=int(FOLLOW_INTERVAL_S * 1000),
+            stop_event=stop,
+            rust_timeout=int(self.interval_s * 1000),
             yield_on_timeout=True,
         ):
             changed = {Path(path) for _, path in changes}
@@ -209,6 +215,14 @@ def _find_unhooked(db: Connection, entry: SessionEntry) -> SessionId | None:
         return None
     known = evidence.known(db, sessions.get(db, session))
     return session if beliefs.needs_transcript(known, entry.claim) else None
+
+
+async def _set_when_cancelled(stop: anyio.Event) -> None:
+    """Set the event at cancellation: ``awatch`` itself notices it only at its next timeout."""
+    try:
+        await anyio.sleep_forever()
+    finally:
+        stop.set()
 
 
 def _listed(folder: Path) -> list[Path]:
