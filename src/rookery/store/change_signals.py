@@ -77,7 +77,7 @@ class Bells:
             self._work = asyncio.Event()
 
     def wake(self, session: str) -> None:
-        """Wake the tasks that wait for a session or for all, after a change that is no entry."""
+        """Wake tasks that wait for this session or for any, after a change that is no entry."""
         for event in (*self._sessions.pop(session, ()), self._any):
             event.set()
         self._any = asyncio.Event()
