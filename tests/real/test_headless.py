@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,7 @@ def codex(rookery: Rookery, prompt: str) -> subprocess.Popen[bytes]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
 
 
@@ -76,6 +79,7 @@ def claude(rookery: Rookery, prompt: str, models: str) -> subprocess.Popen[bytes
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
 
 
@@ -106,7 +110,9 @@ def test_a_real_agent_without_a_terminal_ends_when_its_process_does(
         running.wait(timeout=SOON)
         ended = cold.ended(only(cold)["id"], within=SOON)
     finally:
-        running.kill()
+        # Its whole group: the program that npm installs for Codex starts the real one.
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
         running.wait(timeout=SOON)
 
     expected = "failed" if how == "killed" else "completed"

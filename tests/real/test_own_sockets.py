@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import stat
@@ -122,5 +123,7 @@ def test_of_several_that_start_one_daemon_each_waits_for_it(cold: Rookery) -> No
     said = [each.communicate()[0] for each in starting]
     try:
         assert [each.returncode for each in starting] == [0] * 4, said
+        pids = {word for each in said for word in re.findall(r", pid (\d+)", each)}
+        assert pids == {str(cold.client.get("status")["pid"])}
     finally:
         cold.run("down")

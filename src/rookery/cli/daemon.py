@@ -154,7 +154,13 @@ def _detach(here: Home) -> None:
             cwd="/",  # so a relative ROOKERY_HOME must be passed on as an absolute path
             env={**os.environ, **here.environment},
         )
-    if not _wait_until(lambda: _status(here) is not None or daemon.poll() is not None):
+
+    def is_decided() -> bool:
+        # Another daemon may answer first; then this one ends, or takes over once that stops.
+        found = _status(here)
+        return (found is not None and found.pid == daemon.pid) or daemon.poll() is not None
+
+    if not _wait_until(is_decided):
         waited = f"{START_STOP_TIMEOUT_S:g} s"
         complain(f"it did not come up within {waited}. {_last_line(errors)}See {errors}")
         sys.exit(FAILED)
