@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import compileall
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from sqlite3 import Connection
@@ -21,6 +22,8 @@ settings.load_profile("rookery")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Write bytecode once: where Python may not, each process compiles all of it."""
+    # Of the tests, too: each worker would rewrite the assertions of all of them.
+    sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(config.rootpath / "src", quiet=2)
 

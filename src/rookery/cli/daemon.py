@@ -154,13 +154,8 @@ def _detach(here: Home) -> None:
             cwd="/",  # so a relative ROOKERY_HOME must be passed on as an absolute path
             env={**os.environ, **here.environment},
         )
-
-    def is_decided() -> bool:
-        # Another daemon may answer first; then this one ends, or takes over once that stops.
-        found = _status(here)
-        return (found is not None and found.pid == daemon.pid) or daemon.poll() is not None
-
-    if not _wait_until(is_decided):
+    # Another daemon may answer first; then this one ends, or takes over once that stops.
+    if not _wait_until(lambda: _is_up(here, daemon.pid) or daemon.poll() is not None):
         waited = f"{START_STOP_TIMEOUT_S:g} s"
         complain(f"it did not come up within {waited}. {_last_line(errors)}See {errors}")
         sys.exit(FAILED)
@@ -179,6 +174,11 @@ def _detach(here: Home) -> None:
     _say_http_note(found)
     say(_next(found, are="found again"))
     _warn(found)
+
+
+def _is_up(here: Home, pid: int) -> bool:
+    found = _status(here)
+    return found is not None and found.pid == pid
 
 
 def _wait_for_other(here: Home, pid: int, errors: Path) -> None:
