@@ -27,15 +27,20 @@ from tests.support.real.warm import WARM, Forked, can_fork
 #: Seconds for anything that should happen at once, on a busy machine.
 SOON = 40.0
 
+#: Seconds between two looks at something that is to happen.
+MIN_PAUSE, MAX_PAUSE = 0.02, 0.1
+
 
 def eventually(question: Callable[[], object], *, within: float = SOON) -> None:
-    """Look until the answer is yes. The only place where tests pause."""
-    deadline = monotonic() + within
+    """Look until the answer is yes. The only place where tests pause.
+
+    Many looks start a process: the longer it takes, the longer are the pauses between them.
+    """
+    began = monotonic()
     while not question():
-        assert monotonic() < deadline, (
-            f"not within {within:g} s: {question.__doc__ or question}"
-        )
-        select.select([], [], [], 0.02)
+        waited = monotonic() - began
+        assert waited < within, f"not within {within:g} s: {question.__doc__ or question}"
+        select.select([], [], [], min(max(waited / 10, MIN_PAUSE), MAX_PAUSE))
 
 
 class Rookery:
