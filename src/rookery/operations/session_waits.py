@@ -101,7 +101,7 @@ def _reached(db: Connection, session: SessionId, goal: Goal) -> bool:
         return True
     if goal == "up":
         # Its start hook may arrive before its handle is recorded.
-        is_held = not now.is_ours or known.handle_of(db, session) is not None
+        is_held = not now.is_ours or stored_sessions.handle_of(db, session) is not None
         return now.status is Status.RUNNING and is_held
     if goal == "stop":
         # Messages that are queued for it cannot leave before a person has answered.
