@@ -76,6 +76,9 @@ class Call:
     #: the person who decides.
     elsewhere: str = field(default="", compare=False)
 
+    #: Other names of the same tool, which rules may use: agents accept former names.
+    other_names: frozenset[str] = field(default=frozenset(), compare=False)
+
     #: Shell commands that the tool runs itself and that no hook reports; ``None`` if there
     #: may be unknown ones.
     commands: tuple[str, ...] | None = field(default=(), compare=False)

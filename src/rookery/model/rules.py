@@ -70,7 +70,7 @@ class Rule:
     def matches(self, call: Call, circumstances: Circumstances) -> bool:
         has = _allows if self.decision == "allow" else _restricts
         return (
-            self.tool.matches(call.tool)
+            any(map(self.tool.matches, (call.tool, *call.other_names)))
             and self._is_about(circumstances)
             and all(has(call, circumstances, name, each) for name, each in self.input.items())
             and self._is_in_folder(call, circumstances)

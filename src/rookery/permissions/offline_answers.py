@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from rookery.model.permissions import Outcome, Verdict
 from rookery.model.rules import Rule
 from rookery.permissions import skill_commands
 from rookery.permissions.rules_file import RulesFile
-from rookery.ports.agent import Agent
+from rookery.ports.agent import Agent, HookTraits
 from rookery.ports.clock import Clock
 from rookery.store import flags, session_families
 from rookery.store.database import Database
@@ -113,7 +113,8 @@ class OfflineAnswers:
         names = {agent.name, *now.agents_above.get(agent.name, ())}
         restricted = [rule.tool for rule in _of_agents(rules, names)]
         loading = skill_commands.tools_that_load(agent, restricted)
-        tools = sorted({*map(_glob, restricted), *loading})
+        renamed = _other_names(traits, restricted)
+        tools = sorted({*map(_glob, restricted), *loading, *renamed})
         if traits.before_tool and tools:
             event = {"hook_event_name": traits.before_tool}
             asks = when_away == "ask" and traits.obeys_ask
@@ -134,6 +135,13 @@ def _content(file: Path) -> bytes | None:
 
 def _of_agents(rules: Iterable[Rule], names: Collection[str]) -> Iterator[Rule]:
     return (rule for rule in rules if any(map(rule.agent.matches, names)))
+
+
+def _other_names(traits: HookTraits, restricted: Sequence[Pattern]) -> Iterator[str]:
+    """Yield all names of the tools that patterns restrict by one of their names."""
+    for names in traits.same_tools:
+        if any(each.matches(name) for each in restricted for name in names):
+            yield from names
 
 
 def _glob(pattern: Pattern) -> str:

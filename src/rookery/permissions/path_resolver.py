@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os.path
+import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import BoundedSemaphore, Thread
 from typing import TypeAlias
+from urllib.parse import unquote
 
 from rookery.model.folders import absolute_path, named_folders
 from rookery.model.permissions import FOLDER, Call
+from rookery.processes.real_paths import real_path
 
 #: For each field of a call, the files that its path may name.
 _Meanings: TypeAlias = dict[str, frozenset[str]]
@@ -28,7 +30,7 @@ class PathResolver:
     """Resolves links in its own threads, which may hang and do not keep the daemon alive."""
 
     timeout_s: float = RESOLVE_TIMEOUT_S
-    real_path: Callable[[str], str] = os.path.realpath
+    real_path: Callable[[str], str] = real_path
     _threads: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_THREADS))
 
     async def resolve(self, call: Call, *, folder: str, fields: Iterable[str]) -> Call:
@@ -81,6 +83,10 @@ class PathResolver:
 
     def _meanings(self, folder: str, path: str) -> Iterable[str]:
         """Yield each file that the path may name, relative to a folder."""
+        for form in {path, *_rewritten(path)}:
+            yield from self._files(folder, form)
+
+    def _files(self, folder: str, path: str) -> Iterable[str]:
         if path.startswith("~/"):
             path = os.path.expanduser(path)  # noqa: PTH111 - pathlib raises without a home
         whole = os.path.join(folder, path)  # noqa: PTH118 - pathlib removes "." and "//"
@@ -89,6 +95,16 @@ class PathResolver:
             # OpenCode removes ".." textually, so the part before it need not exist.
             yield self.real_path(absolute_path(path, folder))
             yield self.real_path(absolute_path(path, self.real_path(folder)))
+
+
+def _rewritten(path: str) -> Iterable[str]:
+    """Yield the paths that an agent may use instead: some correct what a model writes."""
+    # Gemini CLI 0.61 removes a leading "@" and decodes "%73" and file URLs.
+    if path.startswith("file://"):
+        path = unquote(path.removeprefix("file://"))
+    if path.startswith("@"):
+        yield (path := path[1:].lstrip("/\\"))
+    yield unquote(path)
 
 
 def _answer(answer: asyncio.Future[_Meanings], resolved: _Meanings) -> None:

@@ -1,4 +1,8 @@
-"""Find the shell commands that a tool runs, without a hook, when it loads a skill."""
+"""Find the shell commands that a tool runs, without a hook, when it loads a skill.
+
+Where the commands are not clear, they count as unknown: then a rule that restricts commands
+makes Rookery ask.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from rookery.model.rules import SHELL
 from rookery.model.sessions import Sender
 from rookery.permissions.project_files import (
     MAX_FILE_BYTES,
+    MAX_FILES,
     definitions_in,
     in_thread,
     read_text,
@@ -27,16 +32,22 @@ def tools_that_load(agent: Agent, restricted: Iterable[Pattern]) -> frozenset[st
     commands = agent.settings.commands if agent.settings else None
     skills = commands.skills if commands else None
     is_restricted = any(each.matches(SHELL) for each in restricted)
-    return skills.tools if skills and is_restricted else frozenset()
+    return skills.tools | skills.subagent_tools if skills and is_restricted else frozenset()
 
 
 async def with_inline_commands(call: Call, sender: Sender) -> Call:
     """Add the inline commands of the skill that a call loads; other calls stay unchanged."""
     agent = AGENTS.get(sender.agent)
     files = agent.settings.commands if agent and agent.settings else None
-    if files is None or files.skills is None or call.tool not in files.skills.tools:
+    skills = files.skills if files else None
+    if files is None or skills is None:
         return call
-    look = partial(_commands, call, sender, files, files.skills)
+    if call.tool in skills.subagent_tools:
+        look = partial(_commands_of_subagent, call, sender, files, skills)
+    elif call.tool in skills.tools:
+        look = partial(_commands, call, sender, files, skills)
+    else:
+        return call
     commands = await in_thread(look, otherwise=None)
     # The file may change: an answer given now must not apply to later calls.
     is_exact = call.is_exact and commands == ()
@@ -55,11 +66,28 @@ def _commands(
     texts = [_text(file) for file in _files(name, folders)] if is_plain else []
     if not texts:
         return None  # perhaps a plugin's, or built into the agent
+    if any(skills.completes_a_command(text or "", each) for text in texts for each in inputs):
+        return None
     commands = [text and skills.inline_commands(text) for text in texts]
-    commands += [skills.inline_commands(text) for text in inputs]
     if any(each is None for each in commands):
         return None
     return tuple(dict.fromkeys(command for each in commands if each for command in each))
+
+
+def _commands_of_subagent(
+    call: Call, sender: Sender, files: CommandFiles, skills: SkillDialect
+) -> tuple[str, ...] | None:
+    """Return no commands if a subagent runs none when it starts; ``None`` if it may."""
+    if ":" in skills.named_subagent(call.tool, call.input):
+        return None  # from a plugin
+    for folder in dict.fromkeys(_folders(sender, files, skills)):
+        for number, file in enumerate((folder / "agents").rglob("*")):
+            if number > MAX_FILES:
+                return None
+            # Whatever its file is called: the name may be written in many ways.
+            if file.suffix.lower() == ".md" and skills.runs_at_start(read_text(file)):
+                return None
+    return ()
 
 
 def _text(file: str) -> str | None:

@@ -84,6 +84,12 @@ class HookTraits:
     #: It runs a hook twice if it is both installed and set at launch.
     doubles_hooks: bool = False
     reports_start: bool = False  #: a hook reports that it is up before its first prompt
+    #: Groups of names for one tool: agents accept a tool's former names in calls.
+    same_tools: tuple[frozenset[str], ...] = ()
+
+    def names_of(self, tool: str) -> frozenset[str]:
+        """Return all names of a tool."""
+        return next((each for each in self.same_tools if tool in each), frozenset({tool}))
 
 
 class HookDialect(Protocol):

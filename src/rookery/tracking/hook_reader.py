@@ -81,7 +81,9 @@ class HookReader:
             require_tool(hook.payload)
         if (call := hooks.read_call(hook.payload)) is None:
             return None
-        call = await with_inline_commands(replace(call, folder=sender.cwd), sender)
+        names = hooks.traits.names_of(call.tool)
+        call = replace(call, folder=sender.cwd, other_names=names - {call.tool})
+        call = await with_inline_commands(call, sender)
         await self.rules_file.refresh(self.database, self.clock)
         if hook.is_altered:
             call = replace(call, uncertain=frozenset(call.input), is_exact=False)

@@ -290,3 +290,30 @@ def test_its_hooks_are_installed_for_the_events_that_it_is_read_by() -> None:
     }
     assert EVENTS["BeforeTool"] == DECISION_TIMEOUT_S * 1000
     assert EVENTS["Notification"] == HOOK_TIMEOUT_S * 1000
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize("called", ["grep_search", "search_file_content"])
+def test_a_former_name_of_a_tool_counts_as_its_name(called: str) -> None:
+    assert HOOKS.traits.names_of(called) == {"grep_search", "search_file_content"}
+    assert HOOKS.traits.names_of("glob") == {"glob"}
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize(
+    ("tool", "file", "uncertain"),
+    [
+        ("replace", "key.txt", {"file_path"}),
+        ("replace", "/key.txt", set()),
+        ("glob", "x", set()),
+    ],
+)
+def test_a_relative_path_that_gemini_may_search_for_is_uncertain(
+    tool: str, file: str, uncertain: set[str]
+) -> None:
+    call = HOOKS.read_call(
+        {**RECORDED.hook("BeforeTool"), "tool_name": tool, "tool_input": {"file_path": file}}
+    )
+
+    assert call is not None
+    assert call.uncertain == uncertain

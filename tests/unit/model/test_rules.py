@@ -82,6 +82,14 @@ def test_all_that_a_rule_names_must_match(rule: Rule, *, matches: bool) -> None:
     assert (decide([rule], made, HERE) is rule) is matches
 
 
+@pytest.mark.spec("D1")
+def test_a_rule_matches_a_tool_by_each_of_its_names() -> None:
+    deny = Rule("no", "deny", tool=Pattern("grep_search"))
+    made = Call("search_file_content", {}, other_names=frozenset({"grep_search"}))
+
+    assert decide([deny], made, HERE) is deny
+
+
 PARENT = Circumstances("codex", "/code", "pa")
 GRANDPARENT = Circumstances("claude", "/code", "ci-root")
 CHILD = replace(HERE, session="ci-evil", ancestors=(PARENT, GRANDPARENT))

@@ -162,7 +162,8 @@ async def test_while_no_daemon_runs_a_child_is_told_of_the_rules_for_its_parents
 
 @pytest.mark.spec("D1", "D3")
 @pytest.mark.parametrize(
-    ("tool", "tools"), [("Bash", ["Bash", "Skill", "SlashCommand"]), ("Write", ["Write"])]
+    ("tool", "tools"),
+    [("Bash", ["Agent", "Bash", "Skill", "SlashCommand", "Task"]), ("Write", ["Write"])],
 )
 async def test_while_no_daemon_runs_skills_that_may_run_restricted_commands_do_not_pass(
     court: Court, tmp_path: Path, tool: str, tools: list[str]
@@ -206,3 +207,15 @@ async def test_a_name_that_an_agent_can_choose_wins_no_rule(
     assert await court.outcome(by_hand, BASH) is (None if decision == "allow" else expected)
     tested = await court.desk.ask("test_rules", tool="Bash", session="ci-2")
     assert tested.decision == ("ask" if decision == "allow" else "deny")
+
+
+@pytest.mark.spec("D1")
+async def test_without_a_daemon_a_restricted_tool_is_known_by_each_of_its_names(
+    court: Court, tmp_path: Path
+) -> None:
+    court.rule('[[deny]]\ntool = "grep_search"\nagent = "gemini"\n')
+    offline_answers = OfflineAnswers(tmp_path / "absence.json", AGENTS, court.book, "ask")
+
+    stored = json.loads(offline_answers.as_json(await court.desk.database.read(situation)))
+
+    assert stored["gemini"][0]["tools"] == ["grep_search", "search_file_content"]

@@ -7,7 +7,7 @@ import pytest
 
 from rookery.model.patterns import Pattern
 from rookery.model.permissions import Call
-from rookery.model.rules import Circumstances, Rule, decide
+from rookery.model.rules import UNCERTAIN, Circumstances, Rule, decide
 from rookery.permissions.path_resolver import MAX_THREADS, PathResolver
 
 pytestmark = pytest.mark.anyio
@@ -134,3 +134,41 @@ async def test_only_the_fields_that_rules_look_at_are_resolved(tmp_path: Path) -
     given = Call("Write", {"file_path": "/x", "path": 7})
 
     assert await PathResolver().resolve(given, folder="/", fields=frozenset({"path"})) is given
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "@secret/key",
+        "@/secret/key",
+        "secre%74/key",
+        "@secre%74/key",
+        "file://{}/secre%2574/key",
+    ],
+)
+async def test_a_path_that_an_agent_may_rewrite_does_not_lead_around_a_rule(
+    tmp_path: Path, path: str
+) -> None:
+    deny = Rule("no", "deny", input={"file_path": Pattern(f"{tmp_path}/secret/*")})
+
+    given = Call("read_file", {"file_path": path.format(tmp_path)})
+    call = await PathResolver().resolve(given, folder=str(tmp_path), fields=FIELDS)
+
+    assert decide([deny], call, where(tmp_path)) is deny
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize("path", ["/proc/self/cwd/x", "/dev/fd/3", "link/x", "/proc/1/root/x"])
+async def test_a_path_through_the_folder_of_a_process_is_never_allowed(
+    tmp_path: Path, path: str
+) -> None:
+    (tmp_path / "link").symlink_to("/proc/thread-self/cwd")
+    deny = Rule("no", "deny", input={"file_path": Pattern(f"{tmp_path}/secret/*")})
+    allow = Rule("yes", "allow", input={"file_path": Pattern("*")})
+
+    given = Call("Read", {"file_path": path})
+    call = await PathResolver().resolve(given, folder=str(tmp_path), fields=FIELDS)
+
+    assert decide([deny], call, where(tmp_path)) is UNCERTAIN
+    assert decide([allow], call, where(tmp_path)) is None

@@ -25,7 +25,9 @@ BASH = Pattern("Bash")
     [
         ("Do it well.", ()),
         ("Now: !`touch pwned`", ("touch pwned",)),
-        ("- a: !`date`\n- b:!`git log -1`\n", ("date", "git log -1")),
+        ("- a: !`date`\n- b: !`git log -1`\n", ("date", "git log -1")),
+        ("See x!`a !`touch pwned`", None),
+        ("```!\necho hi\n !`touch pwned`\n```\n", None),
         ("```!\ntouch one\ntouch two\n```\n", ("touch one\ntouch two",)),
         ("Use ! and ```sh\nls\n``` with care!", ()),
         ("!`touch pwned", None),
@@ -70,7 +72,7 @@ async def test_commands_that_cannot_be_read_are_unknown(tmp_path: Path) -> None:
     for name in ("empty", "missing", "plugin:x", ""):
         assert (await loaded(tmp_path, skill=name)).commands is None
     assert (await loaded(tmp_path, skill="x")).commands == ()
-    assert (await loaded(tmp_path, skill="x", args="!`id`")).commands == ("id",)
+    assert (await loaded(tmp_path, skill="x", args="!`id`")).commands is None
     assert (await loaded(tmp_path, "Read", file_path="x")).commands == ()
 
 
@@ -122,3 +124,27 @@ def test_a_person_is_shown_the_commands() -> None:
 
     assert known.summary.endswith("It runs: touch a ↵ touch b; date")
     assert unknown.summary.endswith("It may run shell commands, which could not be read.")
+
+
+@pytest.mark.parametrize("arguments", ["`touch pwned`", "!\ntouch pwned\n"])
+async def test_arguments_that_may_complete_a_command_make_the_commands_unknown(
+    tmp_path: Path, arguments: str
+) -> None:
+    skill(tmp_path / ".claude", "See !$ARGUMENTS done\n```$ARGUMENTS```")
+
+    assert (await loaded(tmp_path, skill="x", args=arguments)).commands is None
+    assert (await loaded(tmp_path, skill="x", args="the api")).commands == ()
+
+
+@pytest.mark.parametrize("tool", ["Agent", "Task"])
+async def test_a_subagent_that_loads_skills_at_its_start_may_run_unknown_commands(
+    tmp_path: Path, tool: str
+) -> None:
+    calm = await loaded(tmp_path, tool, subagent_type="helper")
+    definition = tmp_path / ".claude" / "agents" / "team" / "helper.md"
+    definition.parent.mkdir(parents=True)
+    definition.write_text("---\nname: helper\nskills: [plain]\n---\nHelp.")
+
+    assert calm.commands == ()
+    assert (await loaded(tmp_path, tool, subagent_type="helper")).commands is None
+    assert (await loaded(tmp_path, tool, subagent_type="plugin:helper")).commands is None

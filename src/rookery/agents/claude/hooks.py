@@ -32,6 +32,7 @@ HOOKS = ClaudeHooks(
         permission="PermissionRequest",
         obeys_ask=True,
         reports_start=True,
+        same_tools=(frozenset({"Agent", "Task"}),),
     ),
     tells_mode=True,
 )

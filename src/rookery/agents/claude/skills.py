@@ -18,10 +18,19 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "SlashCommand": ("command",),
 }
 
-#: An inline command, and a block of them.
-_INLINE = re.compile(r"!`([^`]+)`")
-_BLOCK = re.compile(r"^[ \t]*```!([\s\S]*?)```", re.MULTILINE)
+#: Tools that start a subagent, and the field of their input that names it.
+_SUBAGENT_FIELDS: Mapping[str, str] = {"Agent": "subagent_type", "Task": "subagent_type"}
+
+#: An inline command, which follows a space, and a block of them.
+_INLINE = re.compile(r"(?<!\S)!`([^`]+)`")
+_BLOCK = re.compile(r"^[ \t]*```!([^`]*)```", re.MULTILINE)
 _MARK = re.compile(r"!`|```!")
+
+#: Where Claude inserts the arguments of a call into the text.
+_ARGUMENT = re.compile(r"\$(ARGUMENTS|\d|\{)")
+
+#: A subagent loads these skills when it starts.
+_SKILLS = re.compile(r"^\s*[\"']?skills[\"']?\s*:", re.MULTILINE)
 
 #: Hooks of a skill run commands later, whenever its events happen.
 _HOOKS = re.compile(r"^\s*[\"']?hooks[\"']?\s*:", re.MULTILINE)
@@ -43,6 +52,21 @@ def inline_commands(text: str) -> tuple[str, ...] | None:
     return None if is_unclear else tuple(each.strip() for each in (*inline, *blocks))
 
 
+def completes_a_command(text: str, argument: str) -> bool:
+    """Return whether an argument may become part of a command once it is in the text."""
+    return "`" in argument or ("!" in argument and _ARGUMENT.search(text) is not None)
+
+
+def named_subagent(tool: str, tool_input: Mapping[str, Any]) -> str:
+    """Return the name of the subagent that a call starts."""
+    return str(tool_input.get(_SUBAGENT_FIELDS[tool], ""))
+
+
+def runs_at_start(text: str) -> bool:
+    """Return whether the definition of a subagent may run commands when the agent starts."""
+    return bool(_SKILLS.search(text) or _HOOKS.search(text))
+
+
 def user_folder(transcript: str) -> Path | None:
     """Return the folder of settings of the user whose session has this transcript."""
     above = Path(transcript).parents
@@ -52,7 +76,11 @@ def user_folder(transcript: str) -> Path | None:
 
 SKILLS = SkillDialect(
     tools=frozenset(_FIELDS),
+    subagent_tools=frozenset(_SUBAGENT_FIELDS),
     named_file=named_file,
     inline_commands=inline_commands,
+    completes_a_command=completes_a_command,
+    named_subagent=named_subagent,
+    runs_at_start=runs_at_start,
     user_folder=user_folder,
 )

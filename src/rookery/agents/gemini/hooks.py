@@ -87,7 +87,11 @@ class GeminiHooks(ClaudeStyleHooks):
             case {"hook_event_name": "BeforeTool", "tool_name": str(tool)}:
                 tool_input = _input(payload)
                 return Call(
-                    tool[:MAX_NAME_CHARS], tool_input, is_asked=False, mark=_mark(payload)
+                    tool[:MAX_NAME_CHARS],
+                    tool_input,
+                    is_asked=False,
+                    mark=_mark(payload),
+                    uncertain=_searched(tool, tool_input),
                 )
             case {
                 "hook_event_name": "Notification",
@@ -130,6 +134,16 @@ class GeminiHooks(ClaudeStyleHooks):
 def _input(payload: Payload) -> Mapping[str, Any]:
     given = payload.get("tool_input")
     return given if isinstance(given, dict) else {}
+
+
+def _searched(tool: str, tool_input: Mapping[str, Any]) -> frozenset[str]:
+    """Return the path fields of a call for which Gemini may search another file.
+
+    If no file has a relative path, ``replace`` changes a file of the project that ends with it.
+    """
+    file = tool_input.get("file_path")
+    is_relative = isinstance(file, str) and not PurePath(file).is_absolute()
+    return frozenset({"file_path"} if tool == "replace" and is_relative else ())
 
 
 def _shown(payload: Payload, details: Mapping[str, Any]) -> Call:
@@ -190,5 +204,6 @@ HOOKS = GeminiHooks(
         # Gemini draws its box before it asks whether to trust the folder, so a box counts only
         # after it has been visible for a while.
         reports_start=True,
+        same_tools=(frozenset({"grep_search", "search_file_content"}),),
     ),
 )
