@@ -385,7 +385,7 @@ async def test_a_pane_that_guesses_time_and_number_cuts_a_capture_short(server: 
         saved = await file.read_bytes()
         (printed,) = await client.ask(line(*capture, pane, "-p"))
         with anyio.fail_after(5):
-            await client.wait_gone()
+            await client.gone.wait()
         with pytest.raises(TmuxGone, match="forged"):
             await client.ask(MARKER)
 
@@ -504,7 +504,7 @@ async def test_when_the_server_goes_everybody_who_waits_is_told(
             else:
                 server.run(how)
             with anyio.fail_after(1):
-                await client.wait_gone()
+                await client.gone.wait()
         with pytest.raises(TmuxGone):
             await client.ask(MARKER)
 
@@ -603,7 +603,7 @@ async def test_a_client_killed_by_somebody_is_gone(server: Server) -> None:
     async with server.attach() as client:
         os.kill(await pid_of(client), signal.SIGKILL)
         with anyio.fail_after(1):
-            await client.wait_gone()
+            await client.gone.wait()
 
     assert server.run("list-clients") == ""
 

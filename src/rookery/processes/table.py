@@ -109,10 +109,6 @@ class ProcessTable(Protocol):
     def look(self, pid: int) -> SeenProcess | None: ...
     def children(self, pid: int) -> Sequence[int]: ...
 
-    def above(self, pid: int) -> Sequence[Process]:
-        """Return a process and its ancestors, the nearest first."""
-        ...
-
     def folder(self, pid: int) -> str:
         """Return a process's working directory; empty if it cannot be read."""
         ...
@@ -132,9 +128,6 @@ class Kernel:
 
     def children(self, pid: int) -> Sequence[int]:
         return system.children(pid)
-
-    def above(self, pid: int) -> Sequence[Process]:
-        return ancestors(pid)
 
     def folder(self, pid: int) -> str:
         return system.folder(pid)

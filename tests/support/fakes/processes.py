@@ -44,13 +44,6 @@ class FakeTable:
     def children(self, pid: int) -> Sequence[int]:
         return [child for child, each in self.running.items() if each.parent == pid]
 
-    def above(self, pid: int) -> Sequence[Process]:
-        found = []
-        while pid in self.running:
-            found.append(Process(pid, "7"))
-            pid = self.running[pid].parent
-        return found
-
     def folder(self, pid: int) -> str:
         return self.running[pid].folder if pid in self.running else ""
 

@@ -12,6 +12,7 @@ from rookery.processes import (
     FoundProgram,
     Kernel,
     Process,
+    ancestors,
     caller_of,
     find_agent,
     is_running,
@@ -172,7 +173,7 @@ def test_the_kernel_tells_who_runs_what_and_below_whom() -> None:
         eventually(lambda: runs(child.pid, "sleep"))
         seen = kernel.look(child.pid)
         children = kernel.children(os.getpid())
-        above = kernel.above(child.pid)
+        above = ancestors(child.pid)
         folder = kernel.folder(child.pid)
         child.kill()
 
@@ -211,7 +212,7 @@ def test_whose_hook_it_is_is_told_by_who_is_above_it() -> None:
         assert caller_of(pid, "claude") == Process.of(agent.pid)
         assert caller_of(pid, "codex") is None
         assert caller_of(agent.pid, "claude") == Process.of(agent.pid)  # it may call itself
-        for each in Kernel().above(pid)[:3]:
+        for each in ancestors(pid)[:3]:
             if each.pid != os.getpid():
                 with suppress(ProcessLookupError):  # it has ended with the one below it
                     os.kill(each.pid, signal.SIGKILL)
@@ -224,11 +225,11 @@ def test_the_line_of_a_process_ends_where_one_above_it_is_over() -> None:
         assert parent.stdout
         pid = int(parent.stdout.readline())
         below = Process.of(pid)
-        eventually(lambda: Kernel().above(pid)[1:2] == (Process.of(parent.pid),))
+        eventually(lambda: ancestors(pid)[1:2] == (Process.of(parent.pid),))
 
         parent.kill()
         os.waitid(os.P_PID, parent.pid, os.WEXITED | os.WNOWAIT)
-        above = Kernel().above(pid)
+        above = ancestors(pid)
         os.kill(pid, signal.SIGKILL)
 
     assert above[0] == below

@@ -159,9 +159,6 @@ class ControlClient:
         """Set once the connection is unusable."""
         return self._gone
 
-    async def wait_gone(self) -> None:
-        await self._gone.wait()
-
     async def ask(self, *commands: bytes, deadline: float = 5.0) -> list[tuple[bytes, ...]]:
         """Send ``commands``, each made by ``line``, in one write; return what each printed.
 
