@@ -1,4 +1,4 @@
-"""Checks for problems, and says what to do about them."""
+"""Checks for problems, and suggests what to do about them."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def hook_switches(off: Mapping[str, str]) -> Check:
 
 
 def _rules(home: Home) -> Check:
-    """Check the rules file, while no daemon can tell which rules are in force."""
+    """Check the rules file while no daemon can report which rules are in force."""
     try:
         found = read(home.rules)
     except ConfigBroken as error:

@@ -240,7 +240,7 @@ def _absolute(root: str) -> Path:
 
 
 def _xdg_folder(name: str, environment: Mapping[str, str]) -> Path | None:
-    """Return an XDG folder; the specification says to ignore a relative one."""
+    """Return an XDG folder; a relative one is ignored, as the specification requires."""
     folder = Path(environment.get(name, ""))
     return folder if folder.is_absolute() else None
 

@@ -74,8 +74,8 @@ def main(client: Client | None = None) -> None:
         sys.stderr.close()  # the reader has closed the pipe, which is not a failure
     except OSError as error:
         _give_up_output()
-        what = error.filename or "the output cannot be written"
-        complain(f"{what}: {error.strerror or error}")
+        problem = error.filename or "the output cannot be written"
+        complain(f"{problem}: {error.strerror or error}")
         sys.exit(exit_codes.FAILED)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(exit_codes.INTERRUPTED)

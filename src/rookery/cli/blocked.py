@@ -35,16 +35,16 @@ def open_requests(daemon: Client, session: str) -> Sequence[RequestInfo]:
     return ()
 
 
-def how_to_answer(session: SessionInfo, asked: Sequence[RequestInfo] = ()) -> str:
+def how_to_answer(session: SessionInfo, requests: Sequence[RequestInfo] = ()) -> str:
     """Return the commands that answer what a session waits for.
 
-    ``asked`` are its open requests. Only the request shown as the session's reason is named by
-    its id: the session's name would answer a request that came later.
+    ``requests`` are its open requests. Only the request that is shown as the session's reason
+    is named by its id: the session's name would answer a request that came later.
     """
     name = session.name
-    shown = [each.id for each in asked if each.message == session.reason]
+    shown = [each.id for each in requests if each.message == session.reason]
     word = shown[-1] if shown else "ID"
-    is_only = bool(shown) and len(asked) == 1
+    is_only = bool(shown) and len(requests) == 1
     listed = "rookery permissions  |  "
     if session.activity == "permission":
         others = "" if is_only else listed
@@ -54,27 +54,27 @@ def how_to_answer(session: SessionInfo, asked: Sequence[RequestInfo] = ()) -> st
 
 @dataclass(frozen=True, slots=True)
 class BlockedNotices:
-    """Tells a user who waits for sessions what blocks messages to them, each reason once."""
+    """Shows what blocks messages to the sessions that the user waits for, each reason once."""
 
     daemon: Client
-    _told: set[str] = field(default_factory=set)
+    _shown: set[str] = field(default_factory=set)
 
     def tell(self, awaited: Collection[str]) -> None:
         """Print new reasons for these sessions (ids or names); nothing without a daemon."""
         with suppress(NotRunning, Answered):
             for line in _blocked(list_sessions(self.daemon), awaited):
-                if line not in self._told:
-                    self._told.add(line)
+                if line not in self._shown:
+                    self._shown.add(line)
                     remark(line)
 
 
-def _blocked(found: SessionList, awaited: Collection[str]) -> Iterator[str]:
+def _blocked(listed: SessionList, awaited: Collection[str]) -> Iterator[str]:
     """Yield the obstacles that do not pass by themselves, unlike a turn that will end."""
-    for session in found.sessions:
-        kept = found.kept.get(session.id)
-        if kept is None or not {session.id, session.name} & {*awaited}:
+    for session in listed.sessions:
+        queued = listed.kept.get(session.id)
+        if queued is None or not {session.id, session.name} & {*awaited}:
             continue
-        if found.holding:
+        if listed.holding:
             yield HELD
-        elif session.activity == "idle" and kept.why:
-            yield f"Messages for {session.name} wait: {kept.blocked_by}"
+        elif session.activity == "idle" and queued.why:
+            yield f"Messages for {session.name} wait: {queued.blocked_by}"

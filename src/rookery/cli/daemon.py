@@ -100,11 +100,11 @@ def _run(here: Home) -> None:
 
 
 def _print_greeting(here: Home) -> None:
-    found = _status(here)
+    status = _status(here)
     say(f"Rookery {__version__} is up, pid {os.getpid()}. Its home is {here.state}")
-    _say_http_note(found)
-    say(_next(found, are="found again"))
-    _warn(found)
+    _say_http_note(status)
+    say(_next(status, are="found again"))
+    _warn(status)
     say("Stop it with Ctrl-C; agents in tmux keep running.")
     sys.stdout.flush()
 
@@ -121,8 +121,8 @@ def _next(status: StatusInfo | None, *, are: str) -> str:
         return NEXT.format(rookery=_program())
     waiting = status.waiting
     wait = "waits" if waiting == 1 else "wait"
-    found = f"{count(status.sessions, 'session')} {are}, {waiting} {wait} for you"
-    return f"{found}:  {_program()} ls"
+    summary = f"{count(status.sessions, 'session')} {are}, {waiting} {wait} for you"
+    return f"{summary}:  {_program()} ls"
 
 
 def _program() -> str:
@@ -170,10 +170,10 @@ def _detach(here: Home) -> None:
         )
         sys.exit(FAILED)
     say(f"Rookery {__version__} is up in the background, pid {daemon.pid}.")
-    found = _status(here)
-    _say_http_note(found)
-    say(_next(found, are="found again"))
-    _warn(found)
+    status = _status(here)
+    _say_http_note(status)
+    say(_next(status, are="found again"))
+    _warn(status)
 
 
 def _is_up(here: Home, pid: int) -> bool:
@@ -183,26 +183,26 @@ def _is_up(here: Home, pid: int) -> bool:
 
 def _wait_for_other(here: Home, pid: int, errors: Path) -> None:
     """Wait for a daemon that was started a moment ago and already holds the lock."""
-    found: list[StatusInfo] = []
+    statuses: list[StatusInfo] = []
 
     def answers() -> bool:
-        found.extend(filter(None, [_status(here)]))
-        return bool(found) or not is_alive(pid)
+        statuses.extend(filter(None, [_status(here)]))
+        return bool(statuses) or not is_alive(pid)
 
     _wait_until(answers)
-    if not found:
+    if not statuses:
         complain(f"{AlreadyRunning(f'pid {pid}.')} {_last_line(errors)}{_SILENT}")
         sys.exit(FAILED)
-    _print_already_running(found[0])
+    _print_already_running(statuses[0])
 
 
 def _last_line(errors: Path) -> str:
     """Return a sentence with the last line that a starting daemon logged; empty if none."""
     try:
-        said = errors.read_text(errors="replace").splitlines()
+        error_lines = errors.read_text(errors="replace").splitlines()
     except OSError:
         return ""
-    return f"It says: {said[-1].removeprefix('rookery: ')} " if said else ""
+    return f"It says: {error_lines[-1].removeprefix('rookery: ')} " if error_lines else ""
 
 
 def _warn(status: StatusInfo | None) -> None:
@@ -255,8 +255,10 @@ def _stopped_text(pid: int | None, status: StatusInfo | None) -> str:
         return "No daemon is running; there is nothing to stop."
     # An older daemon does not report how many of its sessions are in tmux.
     live = (status.sessions if status.in_tmux is None else status.in_tmux) if status else 0
-    found = f" {count(live, 'session')} in tmux; `rookery up` finds them again." if live else ""
-    return f"Rookery is down.{found}"
+    kept_sessions = (
+        f" {count(live, 'session')} in tmux; `rookery up` finds them again." if live else ""
+    )
+    return f"Rookery is down.{kept_sessions}"
 
 
 def _stop_by_signal(here: Home) -> int | None:
@@ -273,20 +275,20 @@ def _stop_by_signal(here: Home) -> int | None:
 @pass_client
 def status(daemon: Client, *, as_json: bool) -> None:
     """Show whether the daemon runs, and where."""
-    found = show_status(daemon)
+    status = show_status(daemon)
     if as_json:
-        show_json(found)
+        show_json(status)
         return
-    say(f"Rookery {found.version} is up, pid {found.pid}, on {found.computer}.")
-    if other := skew(found.version):
+    say(f"Rookery {status.version} is up, pid {status.pid}, on {status.computer}.")
+    if other := skew(status.version):
         say(other)
-    say(f"{count(found.sessions, 'live session')}, {found.waiting} waiting for you.")
-    if found.holding:
+    say(f"{count(status.sessions, 'live session')}, {status.waiting} waiting for you.")
+    if status.holding:
         say(HELD)
-    _warn(found)
-    say(f"Home {found.home}\nLog  {found.log}")
-    say(f"HTTP {found.url}, with a token" if found.url else "HTTP is off")
-    _say_http_note(found)
-    if found.trouble:
-        complain(found.trouble)
+    _warn(status)
+    say(f"Home {status.home}\nLog  {status.log}")
+    say(f"HTTP {status.url}, with a token" if status.url else "HTTP is off")
+    _say_http_note(status)
+    if status.trouble:
+        complain(status.trouble)
         sys.exit(FAILED)

@@ -29,7 +29,7 @@ T_co = TypeVar("T_co", covariant=True)
 #: Maximum seconds that one request may ask the daemon to wait.
 MAX_WAIT_S = 86_400.0
 
-#: Seconds until a waiting user is told what blocks messages, and between later checks.
+#: Seconds until a waiting user sees what blocks messages, and between later checks.
 FIRST_NOTICE_S, MAX_NOTICE_INTERVAL_S = 3.0, 60.0
 
 #: Seconds to wait for a daemon that stopped: it may be restarting.
@@ -58,9 +58,9 @@ def patiently(
     deadline = monotonic() + (inf if timeout is None else timeout)
     pace = FIRST_NOTICE_S if meanwhile else MAX_WAIT_S
     while True:
-        left = min(max(deadline - monotonic(), 0.1), pace)
+        seconds = min(max(deadline - monotonic(), 0.1), pace)
         try:
-            return ask(timeout=left)
+            return ask(timeout=seconds)
         except NotRunning:
             await_return(daemon, otherwise=otherwise)
         except Answered as refusal:
@@ -96,20 +96,20 @@ def gathered(
 ) -> Iterator[SessionInfo]:
     """Yield sessions as they reach the state ``until``, until ``needed`` of them have."""
     deadline = monotonic() + (inf if timeout is None else timeout)
-    awaited, names, there = tuple(sessions), tuple(sessions), 0
+    awaited, names, reached = tuple(sessions), tuple(sessions), 0
     notices = BlockedNotices(daemon)
-    while awaited and there < needed:
-        found = patiently(
+    while awaited and reached < needed:
+        outcome = patiently(
             daemon,
             partial(wait_for_any, daemon, awaited, until=until),
             timeout=max(deadline - monotonic(), 0.1),
             otherwise=goes_on(*names),
             meanwhile=partial(notices.tell, awaited) if until == "stop" else None,
         )
-        yield from found.there
-        there += len(found.there)
-        awaited = tuple(each.id for each in found.awaited)
-        names = tuple(each.name for each in found.awaited)
+        yield from outcome.there
+        reached += len(outcome.there)
+        awaited = tuple(each.id for each in outcome.awaited)
+        names = tuple(each.name for each in outcome.awaited)
 
 
 def how_many(command: C) -> C:
@@ -135,18 +135,18 @@ class WaitGoal:
 
     def of(self, names: Sequence[str], *, otherwise: str) -> str | int:
         """Return a number, "all" or "any"; ``otherwise`` if the user chose none."""
-        asked: list[str | int] = ["all"] if self.every else []
-        asked += ["any"] if self.some else []
-        asked += [self.number] if self.number else []
-        if len(asked) > 1:
+        choices: list[str | int] = ["all"] if self.every else []
+        choices += ["any"] if self.some else []
+        choices += [self.number] if self.number else []
+        if len(choices) > 1:
             raise BadInput("use only one of --all, --any and --count.")
         if self.number and self.number > len(names):
             raise BadInput(f"--count is {self.number}, but only {len(names)} are named.")
-        return asked[0] if asked else otherwise
+        return choices[0] if choices else otherwise
 
 
 def goes_on(*names: str) -> str:
-    """Return a text that sessions go on without a daemon, and how to see them again."""
+    """Return a text that sessions continue without a daemon, and how to see them again."""
     show = f"rookery output {names[0]}" if len(names) == 1 else "rookery ls"
     return f"while this waited; {_go_on(names)}. Start it:  rookery up  then:  {show}"
 
@@ -157,7 +157,7 @@ def _go_on(names: Sequence[str]) -> str:
 
 @contextmanager
 def stoppable(*names: str) -> Iterator[None]:
-    """Let Ctrl-C end the wait and print that the sessions go on."""
+    """End the wait on Ctrl-C and print that the sessions continue."""
     try:
         yield
     except KeyboardInterrupt:

@@ -28,8 +28,8 @@ _LAYOUT = Layout(
 @pass_client
 def panes(daemon: Client, *, as_json: bool) -> None:
     """List the panes of your tmux servers and of Rookery's, and their sessions."""
-    found = list_panes(daemon)
-    reply(found, partial(_show, found.panes), as_json=as_json)
+    panes = list_panes(daemon)
+    reply(panes, partial(_show, panes.panes), as_json=as_json)
 
 
 def _show(listed: Sequence[PaneInfo]) -> None:
@@ -68,10 +68,10 @@ def _row(pane: PaneInfo, width: int) -> Mapping[str, str]:
 @pass_client
 def discover(daemon: Client, *, as_json: bool) -> None:
     """Search your tmux servers for agents now. The daemon also does that every few seconds."""
-    found = discover_agents(daemon)
-    reply(found, "\n".join(_lines(found)), as_json=as_json)
+    discovered = discover_agents(daemon)
+    reply(discovered, "\n".join(_lines(discovered)), as_json=as_json)
 
 
-def _lines(found: DiscoveredInfo) -> Iterator[str]:
-    yield f"{count(len(found.sessions), 'agent')} in panes that Rookery did not start."
-    yield from (f"New: {name}" for name in found.new)
+def _lines(discovered: DiscoveredInfo) -> Iterator[str]:
+    yield f"{count(len(discovered.sessions), 'agent')} in panes that Rookery did not start."
+    yield from (f"New: {name}" for name in discovered.new)

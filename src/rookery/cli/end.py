@@ -51,7 +51,7 @@ def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
         show_json({"sessions": ended} if everything else ended[0])
         return
     for ending in endings:
-        say(ending.told(daemon, by_all=everything))
+        say(ending.as_text(daemon, by_all=everything))
     if not endings:
         say("No session that Rookery started is running.")
 
@@ -62,7 +62,7 @@ class _Ending:
     was_over: bool
     undelivered: int
 
-    def told(self, daemon: Client, *, by_all: bool) -> str:
+    def as_text(self, daemon: Client, *, by_all: bool) -> str:
         name, status = self.session.name, self.session.status
         if self.was_over and not by_all:
             if ended := ended_by(self.session):
@@ -75,8 +75,8 @@ class _Ending:
 
 
 def _end(daemon: Client, name: str, timeout: float, *, force: bool) -> _Ending:
-    asked = end_session(daemon, name, force=force)
-    found = wait_for_session(daemon, asked.id, until="end", timeout=timeout)
-    unheard = show_turns(daemon, asked.id, last=1).unheard
+    ending = end_session(daemon, name, force=force)
+    ended = wait_for_session(daemon, ending.id, until="end", timeout=timeout)
+    unheard = show_turns(daemon, ending.id, last=1).unheard
     undelivered = sum(each.step == "failed" for each in unheard)
-    return _Ending(found, bool(asked.ended_at), undelivered)
+    return _Ending(ended, bool(ending.ended_at), undelivered)

@@ -1,4 +1,4 @@
-"""How a session ended, worded for the user; the record says *killed*."""
+"""How a session ended, worded for the user; the record has *killed*."""
 
 from __future__ import annotations
 

@@ -60,8 +60,8 @@ class ShownEvent:
 def events(daemon: Client, *, after: int | None, no_follow: bool, as_json: bool) -> None:
     """Print events as they happen, from now on or after an entry; with --json one per line."""
     printer = _Printer(daemon)
-    told = _stored_events(daemon, after) if no_follow else _live_events(daemon, after)
-    for some in told:
+    events = _stored_events(daemon, after) if no_follow else _live_events(daemon, after)
+    for some in events:
         if as_json:
             click.echo(safe_json("\n".join(event.text for event in some)))
         else:
@@ -136,19 +136,21 @@ class _Printer:
     def _line(self, event: ShownEvent, fact: EventFields) -> str:
         if event.kind == "snapshot":
             self.names.update({each.id: each.name for each in fact.sessions})
-            known = count(len(fact.sessions), "session")
-            return f"{known}. Events after entry {event.seq} (stop with Ctrl-C):"
+            sessions = count(len(fact.sessions), "session")
+            return f"{sessions}. Events after entry {event.seq} (stop with Ctrl-C):"
         moment, name = _clock_time(_second(fact.at)), self._name(fact)
         # Cut before resolving names: an agent's text may be long and contain any session's id.
-        told = with_names_by("  ".join(_shown_values(fact.json))[:240], self._name_by_id)[:120]
-        return one_line(f"{event.seq:>7}  {moment}  {name:16}  {event.kind:18}  {told}")
+        values = with_names_by("  ".join(_shown_values(fact.json))[:240], self._name_by_id)[
+            :120
+        ]
+        return one_line(f"{event.seq:>7}  {moment}  {name:16}  {event.kind:18}  {values}")
 
     def _learn_names(self, sessions: Iterable[str]) -> None:
         """Look up the names of many sessions in one request."""
         unknown = {each for each in sessions if each and each not in self.names}
         if len(unknown) > 1:
-            known = known_sessions(self.daemon, unknown)
-            self.names.update({each: name_of(each, known) for each in unknown})
+            found_sessions = known_sessions(self.daemon, unknown)
+            self.names.update({each: name_of(each, found_sessions) for each in unknown})
 
     def _name(self, fact: EventFields) -> str:
         if not fact.session:  # it concerns all sessions, like a hold

@@ -22,32 +22,34 @@ from rookery.model.reason_texts import first_line
 @pass_client
 def why(daemon: Client, *, name: str, as_json: bool) -> None:
     """Show a session's state, the evidence for it, and how certain it is."""
-    found = show_evidence(daemon, name)
-    reply(found, partial(_show, daemon, found), as_json=as_json)
+    evidence = show_evidence(daemon, name)
+    reply(evidence, partial(_show, daemon, evidence), as_json=as_json)
 
 
-def _show(daemon: Client, found: EvidenceInfo) -> None:
-    session = found.session
+def _show(daemon: Client, evidence: EvidenceInfo) -> None:
+    session = evidence.session
     reason = f": {first_line(session.reason)}" if session.reason else ""
     since = ago(session.since)
     if ended := ended_by(session):
         say(f"{session.name} was {with_names_from(ended, daemon)} {since} ago.")
     else:
         say(f"{session.name} {does(session.state)} since {since}{reason}")
-    say(out_of_date(found.trouble) if found.trouble else f"This is {found.confidence}.")
-    if found.hooks_off:
-        say(f"Its hooks are disabled by {found.hooks_off}: no rule applies to it.")
-    if found.hooks_problem:
-        say(f"{found.hooks_problem}.")
-    for each in found.evidence:
+    say(
+        out_of_date(evidence.trouble) if evidence.trouble else f"This is {evidence.confidence}."
+    )
+    if evidence.hooks_off:
+        say(f"Its hooks are disabled by {evidence.hooks_off}: no rule applies to it.")
+    if evidence.hooks_problem:
+        say(f"{evidence.hooks_problem}.")
+    for each in evidence.evidence:
         detail = f"  ({each.detail})" if each.detail else ""
         say_line(f"  {each.source:10}  {each.claim:10}  {ago(each.at)} ago{detail}")
-    if not found.has_terminal:
+    if not evidence.has_terminal:
         say("It has no terminal: its pane is gone, so neither keys nor messages reach it.")
         say(f"End it with:  rookery end {session.name}")
-    if shared := found.shares_with:
+    if shared := evidence.shares_with:
         say(
             f"It shares one conversation with {', '.join(shared)}: each sees only its own part."
         )
-    if not found.evidence:
+    if not evidence.evidence:
         say("  Nothing was reported yet.")

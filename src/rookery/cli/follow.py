@@ -54,7 +54,7 @@ class FollowedSession:
     id: str
     name: str
     as_of: int  #: events up to this entry were covered when it came to the foreground
-    is_ours: bool  #: whether this command brought it to the foreground
+    is_ours: bool  #: whether this command put it into the foreground
     seen: int  #: the number of the last turn that was shown
     last: TurnInfo | None = None  #: that turn
     prompts: list[str] = field(default_factory=list)  #: shown prompts of unfinished turns
@@ -83,8 +83,8 @@ class Follower:
     @property
     def _again(self) -> str:
         # Use the current name: the session may have been renamed.
-        called = [each.name for each in self.fronts.values()] if self.name else []
-        return " ".join(["rookery fg", *(called or [self.name])]).strip()
+        names = [each.name for each in self.fronts.values()] if self.name else []
+        return " ".join(["rookery fg", *(names or [self.name])]).strip()
 
     def _begin(self) -> None:
         """Show the sessions in the foreground; again if missed events have been pruned."""
@@ -94,34 +94,36 @@ class Follower:
         elif self.name:
             self._bring(self.name)
         else:
-            found = self._retry(partial(list_foregrounds, self.daemon, channel=CHANNEL))
-            for each in found.foregrounds:
+            foregrounds = self._retry(partial(list_foregrounds, self.daemon, channel=CHANNEL))
+            for each in foregrounds.foregrounds:
                 self._take_over(each.session)
             if not self.fronts:
                 self.tell(NothingNotice())
 
     def _bring(self, session: str, *, seen: int | None = None, is_ours: bool = False) -> None:
-        found = bring_to_foreground(self.daemon, session, channel=CHANNEL, seen=seen)
-        self._show(found, is_ours=is_ours or found.is_new)
+        foreground = bring_to_foreground(self.daemon, session, channel=CHANNEL, seen=seen)
+        self._show(foreground, is_ours=is_ours or foreground.is_new)
 
     def _take_over(self, session: str) -> None:
-        """Follow a session that another command brought, if it is still in the foreground."""
+        """Follow a session that another command put into the foreground."""
         look = partial(look_at_foreground, self.daemon, session, channel=CHANNEL)
-        found = self._retry(look)
-        if found.is_there:
-            self._show(found, is_ours=False)
+        foreground = self._retry(look)
+        if foreground.is_there:
+            self._show(foreground, is_ours=False)
 
-    def _show(self, found: ForegroundInfo, *, is_ours: bool) -> None:
+    def _show(self, foreground: ForegroundInfo, *, is_ours: bool) -> None:
         """Show the missed turns of a session, then its state."""
-        session = found.session
-        front = FollowedSession(session.id, session.name, found.as_of, is_ours, found.seen)
+        session = foreground.session
+        front = FollowedSession(
+            session.id, session.name, foreground.as_of, is_ours, foreground.seen
+        )
         self.fronts[front.id] = front
-        missed, omitted = len(found.missed), found.omitted
+        missed, omitted = len(foreground.missed), foreground.omitted
         self.tell(ForegroundNotice(front.id, front.name, missed=missed, omitted=omitted))
-        for turn in found.missed:
+        for turn in foreground.missed:
             self._show_turn(front, turn)
             self._mark_shown(front)
-        for turn in found.running:
+        for turn in foreground.running:
             self._show_prompt(front, turn.prompt, turn.started_at)
         if session.ended_at:
             self._drop(front, session)
@@ -180,7 +182,7 @@ class Follower:
             following = self._mark_shown(front)
 
     def _mark_shown(self, front: FollowedSession) -> TurnInfo | None:
-        """Tell the daemon how far a session was shown. Returns the next turn."""
+        """Report to the daemon how far a session was shown. Returns the next turn."""
         mark = partial(mark_shown, self.daemon, front.id, channel=CHANNEL, seen=front.seen)
         return self._retry(mark).following
 
@@ -218,7 +220,7 @@ class Follower:
         if front.asked == (activity, message):
             return  # another source reports the same
         front.asked = (activity, message)
-        asked = self._retry(partial(open_requests_of, self.daemon, front.id))
+        requests = self._retry(partial(open_requests_of, self.daemon, front.id))
         asks_now = SessionInfo(name=front.name, activity=activity, reason=message)
         self.tell(
             AsksNotice(
@@ -227,8 +229,8 @@ class Follower:
                 at=at,
                 activity=activity,
                 message=message,
-                options=_options(asked, message) if activity == "question" else [],
-                answer=how_to_answer(asks_now, asked),
+                options=_options(requests, message) if activity == "question" else [],
+                answer=how_to_answer(asks_now, requests),
             )
         )
 
@@ -249,7 +251,7 @@ class Follower:
         self._retry(partial(back, seen=front.seen))
 
     def put_back(self) -> list[FollowedSession]:
-        """Put the sessions that this command brought into the background, and return them."""
+        """Put the sessions of this command into the background, and return them."""
         ours = [each for each in self.fronts.values() if each.is_ours]
         for front in ours:
             del self.fronts[front.id]
@@ -266,8 +268,8 @@ class Follower:
                 await_return(self.daemon, otherwise=f"while this followed. {start}")
 
 
-def _options(asked: Sequence[RequestInfo], message: str) -> list[str]:
+def _options(requests: Sequence[RequestInfo], message: str) -> list[str]:
     """Return the options of the question; empty if there is not exactly one question."""
-    meant = [each for each in asked if each.message == message] or asked
-    questions = meant[0].questions if meant else ()
+    matching = [each for each in requests if each.message == message] or requests
+    questions = matching[0].questions if matching else ()
     return list(questions[0].options) if len(questions) == 1 else []

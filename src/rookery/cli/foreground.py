@@ -47,7 +47,7 @@ def fg(daemon: Client, *, name: str, as_json: bool) -> None:
 
 @contextmanager
 def _stoppable(follower: Follower) -> Iterator[None]:
-    """Put back the sessions that this command brought; after Ctrl-C print how to return."""
+    """Put back the sessions of this command; after Ctrl-C print how to return."""
     ends = [each for each in ENDING_SIGNALS if signal.getsignal(each) is signal.SIG_DFL]
     for each in ends:
         signal.signal(each, _interrupt)
@@ -67,19 +67,19 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _put_back(follower: Follower) -> str:
-    """Put back the sessions that this command brought. Returns a text about the foreground."""
-    left = [*follower.fronts.values()]
+    """Put back the sessions of this command. Returns a text about the foreground."""
+    remaining = [*follower.fronts.values()]
     try:
         ours = follower.put_back()
     except NotRunning:
-        names = ", ".join(each.name for each in left)
+        names = ", ".join(each.name for each in remaining)
         return f"\nNo daemon is running; still in the foreground:  {names}"
-    if not left:
+    if not remaining:
         return "\nStopped."
     if ours:
         again = "  |  ".join(f"rookery fg {each.name}" for each in ours)
         return f"\n{_names(ours)} in the background now. Show again:  {again}"
-    return f"\nStopped; {_names(left)} still in the foreground. Show again:  rookery fg"
+    return f"\nStopped; {_names(remaining)} still in the foreground. Show again:  rookery fg"
 
 
 def _names(fronts: list[FollowedSession]) -> str:
@@ -100,28 +100,30 @@ def bg(daemon: Client, *, name: str, everything: bool, as_json: bool) -> None:
     if name and everything:
         raise BadInput("name a session, or use --all.")
     sessions = [name] if name else _in_front(daemon, everything=everything)
-    put = [put_into_background(daemon, each, channel=CHANNEL) for each in sessions]
-    names = [show_session(daemon, each.session).name for each in put]
-    pairs = [*zip(names, put, strict=True)]
-    told = [_result_text(session, each) for session, each in pairs]
+    results = [put_into_background(daemon, each, channel=CHANNEL) for each in sessions]
+    names = [show_session(daemon, each.session).name for each in results]
+    pairs = [*zip(names, results, strict=True)]
+    lines = [_result_text(session, each) for session, each in pairs]
     reply(
         {"background": [{"name": session, **each.json} for session, each in pairs]},
-        "\n".join(told) or "No session is in the foreground.",
+        "\n".join(lines) or "No session is in the foreground.",
         as_json=as_json,
     )
 
 
 def _in_front(daemon: Client, *, everything: bool) -> list[str]:
-    found = [each.session for each in list_foregrounds(daemon, channel=CHANNEL).foregrounds]
-    if len(found) > 1 and not everything:
-        names = ", ".join(show_session(daemon, each).name for each in found)
+    in_foreground = [
+        each.session for each in list_foregrounds(daemon, channel=CHANNEL).foregrounds
+    ]
+    if len(in_foreground) > 1 and not everything:
+        names = ", ".join(show_session(daemon, each).name for each in in_foreground)
         raise BadInput(
             f"several sessions are in the foreground: {names}. Name one, or use --all."
         )
-    return found
+    return in_foreground
 
 
-def _result_text(name: str, put: BackgroundInfo) -> str:
-    if not put.was_in_front:
+def _result_text(name: str, result: BackgroundInfo) -> str:
+    if not result.was_in_front:
         return f"{name} was not in the foreground."
     return f"{name} is in the background now. Show again:  rookery fg {name}"

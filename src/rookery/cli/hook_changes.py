@@ -47,13 +47,13 @@ def plan_install(here: Home, where: HookTarget, *, trust: bool) -> SetupPlan:
 
 
 def plan_uninstall(here: Home, where: HookTarget) -> SetupPlan:
-    known = record.load(here)
-    return plans.uninstall(here, known, known_places(where, known))
+    installed = record.load(here)
+    return plans.uninstall(here, installed, known_places(where, installed))
 
 
 def plan_uninstall_everywhere(here: Home, supported: Sequence[str]) -> SetupPlan:
-    known = record.load(here)
-    return plans.uninstall(here, known, all_places(known, supported))
+    installed = record.load(here)
+    return plans.uninstall(here, installed, all_places(installed, supported))
 
 
 def find_states(here: Home, where: HookTarget) -> list[HookState]:
@@ -92,18 +92,18 @@ def chosen_places(where: HookTarget) -> list[HookPlace]:
     return [settings_folders.of_user(each, os.environ) for each in agents]
 
 
-def known_places(where: HookTarget, known: InstallRecord) -> list[HookPlace]:
+def known_places(where: HookTarget, installed: InstallRecord) -> list[HookPlace]:
     """Return the places that the user named, or all in which the agents may have our hooks."""
     if where.is_one_place:
         return chosen_places(where)
     agents = where.agents or where.supported
-    return [place for place in all_places(known, where.supported) if place.agent in agents]
+    return [place for place in all_places(installed, where.supported) if place.agent in agents]
 
 
-def all_places(known: InstallRecord, supported: Sequence[str]) -> list[HookPlace]:
+def all_places(installed: InstallRecord, supported: Sequence[str]) -> list[HookPlace]:
     """Return each agent's default place and all other places with installed hooks."""
     usual = [settings_folders.of_user(each, os.environ) for each in supported]
-    return list(dict.fromkeys([*usual, *known.places()]))
+    return list(dict.fromkeys([*usual, *installed.places()]))
 
 
 def is_agreed(plan: SetupPlan, consent: Consent, *, also: Sequence[str] = ()) -> bool:
@@ -143,8 +143,8 @@ def _beginning(change: Change) -> str:
     lines = change.with_context(1).rstrip("\n").split("\n")
     names, first = lines[:2], lines[2:SHOWN_DIFF_LINES]
     shown = [*names, *(cut(plain(line), width_here()) for line in first)]
-    if left := len(lines) - len(shown):
-        shown.append(f"… and {count(left, 'line')} more; show all with:  --diff")
+    if hidden := len(lines) - len(shown):
+        shown.append(f"… and {count(hidden, 'line')} more; show all with:  --diff")
     elif shown != lines:
         shown.append("… show whole lines with:  --diff")
     return "\n".join(shown)
@@ -180,18 +180,18 @@ def carry_out(here: Home, plan: SetupPlan, consent: Consent) -> None:
         show_json(_changes([(each.change, each.backup) for each in done], plan.remarks))
         return
     for each in done:
-        what = ", ".join(filter(None, [str(each.change.file), _hooks_of(each.change)]))
+        description = ", ".join(filter(None, [str(each.change.file), _hooks_of(each.change)]))
         if each.change.before is None:
-            say(f"Made: {what}")
+            say(f"Made: {description}")
         else:
             verb = "Removed" if each.change.after is None else "Changed"
-            say(f"{verb}: {what}; the previous version is kept in {each.backup}")
+            say(f"{verb}: {description}; the previous version is kept in {each.backup}")
 
 
 def _changes(
     changes: Sequence[tuple[Change, Path | None]], remarks: Sequence[str]
 ) -> dict[str, object]:
-    told = [
+    described = [
         {
             "agent": change.agent,
             "file": str(change.file),
@@ -200,4 +200,4 @@ def _changes(
         }
         for change, backup in changes
     ]
-    return {"changes": told, "remarks": list(remarks)}
+    return {"changes": described, "remarks": list(remarks)}

@@ -44,13 +44,13 @@ def with_places(agents: Sequence[str]) -> Callable[[Command], Command]:
     return partial(_with_places, agents)
 
 
-def _with_places(known: Sequence[str], command: Command) -> Command:
+def _with_places(supported: Sequence[str], command: Command) -> Command:
 
     @click.option(
         "--agent",
         "agents",
         multiple=True,
-        type=click.Choice(known),
+        type=click.Choice(supported),
         help="Only this agent; can be repeated. Default: all agents found.",
     )
     @click.option("--user", is_flag=True, help="In your own settings (default).")
@@ -63,7 +63,7 @@ def _with_places(known: Sequence[str], command: Command) -> Command:
         help="In another configuration folder of the agent; can be repeated.",
     )
     @wraps(command)
-    def told(
+    def wrapped(
         agents: tuple[str, ...],
         folders: tuple[str, ...],
         *,
@@ -71,9 +71,9 @@ def _with_places(known: Sequence[str], command: Command) -> Command:
         project: str | None,
         **rest: object,
     ) -> None:
-        command(where=HookTarget(agents, user, project, folders, tuple(known)), **rest)
+        command(where=HookTarget(agents, user, project, folders, tuple(supported)), **rest)
 
-    return told
+    return wrapped
 
 
 def with_consent(command: Command) -> Command:
@@ -86,7 +86,7 @@ def with_consent(command: Command) -> Command:
     )
     @as_json
     @wraps(command)
-    def told(*, yes: bool, dry_run: bool, diff: bool, as_json: bool, **rest: object) -> None:
+    def wrapped(*, yes: bool, dry_run: bool, diff: bool, as_json: bool, **rest: object) -> None:
         command(consent=Consent(yes, dry_run, diff, as_json), **rest)
 
-    return told
+    return wrapped

@@ -58,7 +58,7 @@ def status(*, where: HookTarget, as_json: bool) -> None:
     """Show for each agent whether Rookery's hooks are in its settings."""
     from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
 
-    found = hook_changes.find_states(home(), where)
+    states = hook_changes.find_states(home(), where)
     if as_json:
         show_json(
             {
@@ -71,12 +71,12 @@ def status(*, where: HookTarget, as_json: bool) -> None:
                         "trust": state.trust,
                         "trouble": state.trouble,
                     }
-                    for state in found
+                    for state in states
                 ]
             }
         )
         return
-    for state in found:
+    for state in states:
         text = hook_changes.state_text(state)
         say_line(f"{state.place.agent:8}  {state.file}  {text}")
         if state.trouble:

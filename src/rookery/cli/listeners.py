@@ -98,25 +98,27 @@ def listen(daemon: Client, **given: Unpack[ListenOptions]) -> None:
     if not given["targets"]:
         if given["stop"] or given["caller"]:
             raise BadInput("name the target sessions.")
-        found = list_listeners(daemon)
-        reply(found, partial(_show_listeners, daemon, found), as_json=given["as_json"])
+        listed = list_listeners(daemon)
+        reply(listed, partial(_show_listeners, daemon, listed), as_json=given["as_json"])
     elif given["stop"]:
         _stop_listening(daemon, given)
     else:
         _listen(daemon, given)
 
 
-def _show_listeners(daemon: Client, found: ListenersInfo) -> None:
-    waiting = (each for listener in found.listeners for each in _sessions_of(listener))
-    known = known_sessions(daemon, waiting)
-    waits = {each.id: each for each in found.waits}
-    for each in found.listeners:
-        who, whom = (name_of(session, known) for session in _sessions_of(each))
+def _show_listeners(daemon: Client, listed: ListenersInfo) -> None:
+    waiting = (each for listener in listed.listeners for each in _sessions_of(listener))
+    sessions = known_sessions(daemon, waiting)
+    waits = {each.id: each for each in listed.waits}
+    for each in listed.listeners:
+        caller, target = (name_of(session, sessions) for session in _sessions_of(each))
         how = " again and again" if each.is_lasting else ""
-        told = _when_told(waits[each.wait]) if each.wait in waits else ""
+        notified_when = _notified_when(waits[each.wait]) if each.wait in waits else ""
         since = f"since {ago(each.since)}" if each.since else ""
-        say_line(f"{who} waits for {whom} {_UNTIL[each.until]}{how}{told}; {since}")
-    if not found.listeners:
+        say_line(
+            f"{caller} waits for {target} {_UNTIL[each.until]}{how}{notified_when}; {since}"
+        )
+    if not listed.listeners:
         say("No session waits for another.")
 
 
@@ -124,75 +126,79 @@ def _sessions_of(listener: ListenerInfo) -> tuple[str, str]:
     return listener.caller, listener.target
 
 
-def _when_told(wait: CombinedWait) -> str:
+def _notified_when(wait: CombinedWait) -> str:
     """Return when a session is told that waits for several at once or with a deadline."""
-    needed, every, there = wait.needed, wait.of, wait.there
+    needed, every, reached = wait.needed, wait.of, wait.there
     when = []
     if every > 1:
         are = {every: f"all {every} are", 1: f"any of {every} is"}
-        so_far = f" ({there} so far)" if there else ""
+        so_far = f" ({reached} so far)" if reached else ""
         when.append(f"once {are.get(needed, f'{needed} of {every} are')} there{so_far}")
     if wait.deadline:
         when.append(f"at {local(wait.deadline)} at the latest")
     return f", told {' or '.join(when)}" if when else ""
 
 
-def _listen(daemon: Client, given: ListenOptions) -> None:
+def _listen(daemon: Client, options: ListenOptions) -> None:
     """Add listeners. Exits with 1 if there is nothing new to wait for."""
-    enough = WaitGoal(given["every"], given["some"], given["number"])
-    with _hinting_at_for(given["caller"]):
+    enough = WaitGoal(options["every"], options["some"], options["number"])
+    with _hinting_at_for(options["caller"]):
         order = ListenOrder(
-            targets=given["targets"],
-            caller=given["caller"],
-            until=given["until"],
-            repeat=given["repeat"],
-            timeout=given["timeout"],
-            needed=enough.of(given["targets"], otherwise="each"),
+            targets=options["targets"],
+            caller=options["caller"],
+            until=options["until"],
+            repeat=options["repeat"],
+            timeout=options["timeout"],
+            needed=enough.of(options["targets"], otherwise="each"),
         )
-        found = listen_to(daemon, order)
-    reply(found, partial(_show_listening, daemon, found, given), as_json=given["as_json"])
-    if not any(each.listening for each in found.listeners):
+        listenings = listen_to(daemon, order)
+    reply(
+        listenings,
+        partial(_show_listening, daemon, listenings, options),
+        as_json=options["as_json"],
+    )
+    if not any(each.listening for each in listenings.listeners):
         sys.exit(FAILED)
 
 
-def _show_listening(daemon: Client, found: ListeningsInfo, given: ListenOptions) -> None:
-    known = known_sessions(daemon, (each.target for each in found.listeners))
-    known |= known_sessions(daemon, (), [each.ended_by for each in known.values()])
-    for each in found.listeners:
-        name, until = name_of(each.target, known), _UNTIL[given["until"]]
-        waits = f"{_who(given)} waits for {name} {until}."
-        say(waits if each.listening else f"{name}: {_why_not(each, known)}")
+def _show_listening(daemon: Client, listenings: ListeningsInfo, options: ListenOptions) -> None:
+    sessions = known_sessions(daemon, (each.target for each in listenings.listeners))
+    sessions |= known_sessions(daemon, (), [each.ended_by for each in sessions.values()])
+    for each in listenings.listeners:
+        name, until = name_of(each.target, sessions), _UNTIL[options["until"]]
+        waits = f"{_caller_name(options)} waits for {name} {until}."
+        say(waits if each.listening else f"{name}: {_why_not(each, sessions)}")
         if each.ring:
             say(f"These sessions now wait for each other:  {each.ring}")
 
 
-def _why_not(listening: ListeningInfo, known: Mapping[str, SessionInfo]) -> str:
+def _why_not(listening: ListeningInfo, sessions: Mapping[str, SessionInfo]) -> str:
     """Return why no message will come, without the ids and tool names meant for sessions."""
-    session = known.get(listening.target)
+    session = sessions.get(listening.target)
     if session and session.ended_at:
         if ended := ended_by(session):
-            return f"it has already ended: {with_names(ended, known)}"
+            return f"it has already ended: {with_names(ended, sessions)}"
         return f"it has already ended: {session.status}, {first_line(session.reason)}"
     return listening.reason
 
 
-def _stop_listening(daemon: Client, given: ListenOptions) -> None:
-    who, caller = _who(given), given["caller"]
+def _stop_listening(daemon: Client, options: ListenOptions) -> None:
+    caller_name, caller = _caller_name(options), options["caller"]
     with _hinting_at_for(caller):
         stopped = {
             each: stop_listening(daemon, each, caller=caller).stopped
-            for each in given["targets"]
+            for each in options["targets"]
         }
-    if given["as_json"]:
+    if options["as_json"]:
         show_json({"stopped": stopped})
         return
     for name, was_there in stopped.items():
-        no_more = f"{who} no longer waits for {name}."
-        say(no_more if was_there else f"{who} did not wait for {name}.")
+        no_more = f"{caller_name} no longer waits for {name}."
+        say(no_more if was_there else f"{caller_name} did not wait for {name}.")
 
 
-def _who(given: ListenOptions) -> str:
-    return given["caller"] or "This session"
+def _caller_name(options: ListenOptions) -> str:
+    return options["caller"] or "This session"
 
 
 @contextmanager
@@ -212,29 +218,31 @@ def _hinting_at_for(caller: str) -> Iterator[None]:
 @pass_client
 def inbox(daemon: Client, *, name: str, as_json: bool) -> None:
     """List messages that wait, may not have arrived, or were not delivered, and why."""
-    found = show_inbox(daemon, name)
-    reply(found, partial(_show_inbox, daemon, found), as_json=as_json)
+    inbox = show_inbox(daemon, name)
+    reply(inbox, partial(_show_inbox, daemon, inbox), as_json=as_json)
 
 
-def _show_inbox(daemon: Client, found: InboxInfo) -> None:
-    if found.holding:
+def _show_inbox(daemon: Client, inbox: InboxInfo) -> None:
+    if inbox.holding:
         say(HELD)
-    recipients = (each.session for each in found.letters)
-    known = known_sessions(daemon, recipients, (each.author for each in found.letters))
-    held = "deliveries are on hold." if found.holding else ""
-    for letter in found.letters:
-        to = name_of(letter.session, known)
-        about = f"{letter.message}  to {to}, from {with_names(letter.author, known)}"
-        say_line(f"{about}, {ago(letter.written_at)} ago: {_state(letter, known, held)}")
+    recipients = (each.session for each in inbox.letters)
+    sessions = known_sessions(daemon, recipients, (each.author for each in inbox.letters))
+    hold_note = "deliveries are on hold." if inbox.holding else ""
+    for letter in inbox.letters:
+        to = name_of(letter.session, sessions)
+        about = f"{letter.message}  to {to}, from {with_names(letter.author, sessions)}"
+        say_line(
+            f"{about}, {ago(letter.written_at)} ago: {_state(letter, sessions, hold_note)}"
+        )
         say(f"    {' '.join(plain(letter.words).split())[:300]}")
-    if not found.letters:
+    if not inbox.letters:
         say("No messages wait.")
 
 
-def _state(letter: LetterInfo, known: Mapping[str, SessionInfo], held: str) -> str:
-    why, session = letter.blocked_by, known.get(letter.session)
+def _state(letter: LetterInfo, sessions: Mapping[str, SessionInfo], hold_note: str) -> str:
+    why, session = letter.blocked_by, sessions.get(letter.session)
     if letter.step == "pending":
-        return f"waits, {why_blocked(session, held or why)}" if session else "waits"
+        return f"waits, {why_blocked(session, hold_note or why)}" if session else "waits"
     if letter.step in UNHEARD:
         return f"{UNHEARD[letter.step]}. {why}".strip()
     return "it is being delivered"

@@ -34,38 +34,46 @@ from rookery.model.errors import AlreadyRunning, BadInput, NotRunning
 @pass_client
 def stats(daemon: Client, *, as_json: bool) -> None:
     """Show statistics: sessions, turns, tokens and cost."""
-    found = show_statistics(daemon)
-    reply(found, partial(_show_statistics, found), as_json=as_json)
+    statistics = show_statistics(daemon)
+    reply(statistics, partial(_show_statistics, statistics), as_json=as_json)
 
 
-def _show_statistics(found: StatisticsInfo) -> None:
-    launched, turns = count(found.launched, "session"), count(found.turns, "turn")
-    others = f", {found.found} found" if found.found else ""
-    say(f"{launched} launched{others}, {found.live} live, {turns}.")
-    if found.average_seconds is not None:
-        took = f"{_span(found.total_seconds)}, {_span(found.average_seconds)} on average"
+def _show_statistics(statistics: StatisticsInfo) -> None:
+    launched, turns = count(statistics.launched, "session"), count(statistics.turns, "turn")
+    others = f", {statistics.found} found" if statistics.found else ""
+    say(f"{launched} launched{others}, {statistics.live} live, {turns}.")
+    if statistics.average_seconds is not None:
+        took = (
+            f"{_span(statistics.total_seconds)}, {_span(statistics.average_seconds)} on average"
+        )
         say(f"Ended sessions ran for {took}.")
     for title, numbers in (
-        ("By status", found.by_status),
-        ("By agent", found.by_agent),
-        ("By day", found.by_day),
+        ("By status", statistics.by_status),
+        ("By agent", statistics.by_agent),
+        ("By day", statistics.by_day),
     ):
         counted = "  ".join(f"{word} {number}" for word, number in numbers.items())
         say(f"{title}: {counted or 'nothing yet'}")
-    _show_usage(found)
+    _show_usage(statistics)
 
 
-def _show_usage(found: StatisticsInfo) -> None:
+def _show_usage(statistics: StatisticsInfo) -> None:
     """Print tokens and cost as far as agents report them."""
-    if dearest := found.most_expensive:
-        say(f"Tokens: {found.input_tokens:,} in, {found.output_tokens:,} out")
-        for title, numbers in (("agent", found.tokens_by_agent), ("day", found.tokens_by_day)):
+    if dearest := statistics.most_expensive:
+        say(f"Tokens: {statistics.input_tokens:,} in, {statistics.output_tokens:,} out")
+        for title, numbers in (
+            ("agent", statistics.tokens_by_agent),
+            ("day", statistics.tokens_by_day),
+        ):
             used = (f"{word} {number:,}" for word, number in numbers.items())
             say(f"Tokens by {title}: {'  '.join(used)}")
         say(f"Most expensive: {dearest.name}, {dearest.tokens:,} tokens")
-    if found.cost is not None:
-        say(f"Cost: {_dollars(found.cost)}")
-        for title, numbers in (("agent", found.cost_by_agent), ("day", found.cost_by_day)):
+    if statistics.cost is not None:
+        say(f"Cost: {_dollars(statistics.cost)}")
+        for title, numbers in (
+            ("agent", statistics.cost_by_agent),
+            ("day", statistics.cost_by_day),
+        ):
             costs = (f"{word} {_dollars(cost)}" for word, cost in numbers.items())
             say(f"Cost by {title}: {'  '.join(costs)}")
 
@@ -88,24 +96,24 @@ def _span(seconds: float) -> str:
 def doctor(daemon: Client, *, environment: bool, deep: bool, as_json: bool) -> None:
     """Check for problems and say how to fix them; also works without a daemon."""
     try:
-        found = _with_version(run_checks(daemon), show_status(daemon).version)
-        code = 0 if found.ok else FAILED
+        checkup = _with_version(run_checks(daemon), show_status(daemon).version)
+        code = 0 if checkup.ok else FAILED
     except NotRunning:
-        found, code = _checked_here(), NOT_RUNNING
+        checkup, code = _checked_here(), NOT_RUNNING
     if deep:
-        found = _checked_deeply(found)
-        code = code or (0 if found.ok else FAILED)
-    reply(found, partial(_show_checks, found, environment=environment), as_json=as_json)
+        checkup = _checked_deeply(checkup)
+        code = code or (0 if checkup.ok else FAILED)
+    reply(checkup, partial(_show_checks, checkup, environment=environment), as_json=as_json)
     sys.exit(code)
 
 
-def _with_version(found: CheckupInfo, daemon_version: str) -> CheckupInfo:
+def _with_version(checkup: CheckupInfo, daemon_version: str) -> CheckupInfo:
     """Add a failed check if this command and the daemon have different versions."""
     if not (other := skew(daemon_version)):
-        return found
+        return checkup
     version = {"name": "version", "ok": False, "detail": other, "advice": "", "items": []}
-    checks = [*(each.json for each in found.checks), version]
-    return read(CheckupInfo, {**found.json, "ok": False, "checks": checks})
+    checks = [*(each.json for each in checkup.checks), version]
+    return read(CheckupInfo, {**checkup.json, "ok": False, "checks": checks})
 
 
 def _checked_here() -> CheckupInfo:
@@ -115,22 +123,22 @@ def _checked_here() -> CheckupInfo:
     return read(CheckupInfo, {"ok": False, "checks": checks, "environment": {}})
 
 
-def _checked_deeply(found: CheckupInfo) -> CheckupInfo:
+def _checked_deeply(checkup: CheckupInfo) -> CheckupInfo:
     """Replace the quick check of the database by one that reads all of it."""
     from rookery.doctor import check_deeply  # noqa: PLC0415 - loads slowly
 
     click.echo("Checking the whole database …", err=True)
     deep = check_deeply(home())
-    checks = [asdict(deep) if each.name == deep.name else each.json for each in found.checks]
-    is_well = found.ok and deep.ok is not False
-    return read(CheckupInfo, {**found.json, "ok": is_well, "checks": checks})
+    checks = [asdict(deep) if each.name == deep.name else each.json for each in checkup.checks]
+    is_well = checkup.ok and deep.ok is not False
+    return read(CheckupInfo, {**checkup.json, "ok": is_well, "checks": checks})
 
 
-def _show_checks(found: CheckupInfo, *, environment: bool) -> None:
-    for check in found.checks:
+def _show_checks(checkup: CheckupInfo, *, environment: bool) -> None:
+    for check in checkup.checks:
         _show_check(check)
     if environment:
-        say("\n".join(f"  {name}={value}" for name, value in found.environment.items()))
+        say("\n".join(f"  {name}={value}" for name, value in checkup.environment.items()))
 
 
 _MARKS = {True: ("ok  ", "green"), False: ("look", "yellow"), None: ("–   ", None)}
@@ -151,8 +159,8 @@ def _show_check(check: CheckInfo) -> None:
 @pass_client
 def prune(daemon: Client, *, days: float | None, as_json: bool) -> None:
     """Delete old records now."""
-    found = prune_old(daemon, days=days)
-    reply(found, f"{found.rows} rows deleted.", as_json=as_json)
+    pruned = prune_old(daemon, days=days)
+    reply(pruned, f"{pruned.rows} rows deleted.", as_json=as_json)
 
 
 @click.command()
@@ -161,8 +169,8 @@ def prune(daemon: Client, *, days: float | None, as_json: bool) -> None:
 @pass_client
 def backup(daemon: Client, *, file: Path, as_json: bool) -> None:
     """Copy the database to FILE while the daemon runs."""
-    found = back_up(daemon, str(file.absolute()))
-    reply(found, f"{found.bytes:,} bytes in {found.file}", as_json=as_json)
+    backup = back_up(daemon, str(file.absolute()))
+    reply(backup, f"{backup.bytes:,} bytes in {backup.file}", as_json=as_json)
 
 
 @click.command()

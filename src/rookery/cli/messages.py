@@ -63,8 +63,8 @@ def send(daemon: Client, *, name: str, words: tuple[str, ...], as_json: bool) ->
     Other users of this computer can see the arguments of a command, but not standard input.
     """
     sent = send_message(daemon, name, prompt_of(words))
-    seen = _wait_for_departure(daemon, sent)
-    reply(seen.message, " ".join([seen.fate, *_changes(sent)]), as_json=as_json)
+    progress = _wait_for_departure(daemon, sent)
+    reply(progress.message, " ".join([progress.fate, *_changes(sent)]), as_json=as_json)
 
 
 def _changes(sent: MessageInfo) -> Iterator[str]:
@@ -89,7 +89,7 @@ class _Departure:
 def _wait_for_departure(daemon: Client, sent: MessageInfo) -> _Departure:
     """Wait a moment for a message to leave."""
     try:
-        found = await_departure(daemon, sent.id, timeout=DEPARTURE_TIMEOUT_S)
+        progress = await_departure(daemon, sent.id, timeout=DEPARTURE_TIMEOUT_S)
     except NotRunning:
         stopped = "Kept: the daemon has stopped. Start it to deliver the message:  rookery up"
         return _Departure(sent, stopped, waits=True)
@@ -97,12 +97,12 @@ def _wait_for_departure(daemon: Client, sent: MessageInfo) -> _Departure:
         look = f"rookery inbox {sent.recipient}"
         silent = f"Kept: the daemon took the message, but does not answer now. See:  {look}"
         return _Departure(sent, silent, waits=True)
-    held = found.holding and found.message.step == "pending"
+    held = progress.holding and progress.message.step == "pending"
     return _Departure(
-        found.message,
-        fate(found.message, found.session, held=found.holding),
-        waits=found.message.step not in _LEFT,
-        is_asking=found.session.is_asking and not held,
+        progress.message,
+        fate(progress.message, progress.session, held=progress.holding),
+        waits=progress.message.step not in _LEFT,
+        is_asking=progress.session.is_asking and not held,
     )
 
 
@@ -140,18 +140,18 @@ def ask(
     sent = send_message(daemon, name, prompt_of(words), alone=True)
     _tell_if_kept(daemon, sent)
     with stoppable(name):
-        found = _wait_for_outcome(daemon, name, sent.id, timeout)
-        if found.is_command:
-            _tell_of_command(found, as_json=as_json)
+        outcome = _wait_for_outcome(daemon, name, sent.id, timeout)
+        if outcome.is_command:
+            _tell_of_command(outcome, as_json=as_json)
             return
         turn = show_answer(daemon, sent.id, timeout=0.1)
     if as_json:
         show_json(turn)
     elif turn.how != "failed":
         say(turn.answer)
-        _tell_if_unread(turn, found.session)
+        _tell_if_unread(turn, outcome.session)
     if turn.how == "failed":
-        complain(f"the turn failed: {turn.answer or first_line(found.session.reason)}")
+        complain(f"the turn failed: {turn.answer or first_line(outcome.session.reason)}")
     elif turn.how != "finished":
         complain(f"the turn was {turn.how}.")
     if turn.how != "finished":
@@ -159,7 +159,7 @@ def ask(
 
 
 def _tell_if_unread(turn: TurnInfo, session: SessionInfo) -> None:
-    """Tell the user that the answer may be on the screen only; shells often print nothing."""
+    """Print that the answer may be on the screen only; shells often print nothing."""
     if turn.how == "finished" and not turn.answer and session.agent != "shell":
         remark(
             f"{session.name} gave no answer, or none that can be read here. Some agents"
@@ -169,10 +169,10 @@ def _tell_if_unread(turn: TurnInfo, session: SessionInfo) -> None:
 
 
 def _tell_if_kept(daemon: Client, sent: MessageInfo) -> None:
-    """Tell the user why a message waits; a request of its session is shown later."""
-    seen = _wait_for_departure(daemon, sent)
-    if seen.waits and not seen.is_asking:
-        remark(seen.fate)
+    """Print why a message waits; a request of its session is shown later."""
+    progress = _wait_for_departure(daemon, sent)
+    if progress.waits and not progress.is_asking:
+        remark(progress.fate)
 
 
 def _wait_for_outcome(daemon: Client, name: str, message: int, timeout: float) -> DeliveryInfo:
@@ -180,25 +180,25 @@ def _wait_for_outcome(daemon: Client, name: str, message: int, timeout: float) -
     deadline = monotonic() + timeout
     known_since: str | None = None
     while True:
-        found = patiently(
+        outcome = patiently(
             daemon,
             partial(await_outcome, daemon, message, known_since=known_since),
             timeout=max(deadline - monotonic(), 0.1),
             otherwise=goes_on(name),
         )
-        if found.is_settled or monotonic() > deadline:
-            return found
-        if found.session.is_asking:
-            known_since = found.session.since
-            _tell_of_dialog(daemon, found.session)
+        if outcome.is_settled or monotonic() > deadline:
+            return outcome
+        if outcome.session.is_asking:
+            known_since = outcome.session.since
+            _tell_of_dialog(daemon, outcome.session)
 
 
-def _tell_of_command(found: DeliveryInfo, *, as_json: bool) -> None:
-    """Tell the user that the message was a command, which starts no turn."""
-    name = found.session.name
-    taken = {"message": found.message.json, "session": found.session.json}
+def _tell_of_command(delivery: DeliveryInfo, *, as_json: bool) -> None:
+    """Print that the message was a command, which starts no turn."""
+    name = delivery.session.name
+    accepted = {"message": delivery.message.json, "session": delivery.session.json}
     text = f"{name} has taken the command. See its screen:  rookery screen {name}"
-    reply({"command": True, **taken}, text, as_json=as_json)
+    reply({"command": True, **accepted}, text, as_json=as_json)
 
 
 def _tell_of_dialog(daemon: Client, session: SessionInfo) -> None:
@@ -216,19 +216,19 @@ def output(daemon: Client, *, name: str, follow: bool, last: int | None, as_json
     """Print the prompts and answers of a session."""
     ask = partial(show_turns, daemon, name, last=last or 200)
     try:
-        found = ask()
+        turns = ask()
     except ConnectionLost:  # the daemon restarts
         await_return(daemon, otherwise=goes_on(name))
-        found = ask()
+        turns = ask()
     if as_json:
-        show_json({part: found.json[part] for part in ("turns", "unheard")})
+        show_json({part: turns.json[part] for part in ("turns", "unheard")})
         return
-    print_turns(found.turns, found.session)
+    print_turns(turns.turns, turns.session)
     if follow:
-        found = _follow(daemon, found)
-    elif not found.turns:
-        _show_screen_instead(daemon, found.session)
-    _show_rest(found)
+        turns = _follow(daemon, turns)
+    elif not turns.turns:
+        _show_screen_instead(daemon, turns.session)
+    _show_rest(turns)
 
 
 def _show_screen_instead(daemon: Client, session: SessionInfo) -> None:
@@ -240,25 +240,25 @@ def _show_screen_instead(daemon: Client, session: SessionInfo) -> None:
         say("\n".join(line.rstrip() for line in lines).strip() or "Nothing yet.")
 
 
-def _follow(daemon: Client, found: TurnsInfo) -> TurnsInfo:
+def _follow(daemon: Client, turns: TurnsInfo) -> TurnsInfo:
     """Print turns as they end until the session ends."""
-    session = found.session
-    begun = {turn.started_at for turn in found.turns if turn.ended_at is None}
-    while not found.session.ended_at:
-        after = found.count
-        found = patiently(
+    session = turns.session
+    running = {turn.started_at for turn in turns.turns if turn.ended_at is None}
+    while not turns.session.ended_at:
+        after = turns.count
+        turns = patiently(
             daemon,
             partial(show_turns, daemon, session.id, after=after),
             timeout=60.0,
             otherwise=goes_on(session.name),
         )
-        new = found.count - after
-        for turn in [turn for turn in found.turns if turn.ended_at][-new:] if new else []:
-            if turn.started_at not in begun:
+        new = turns.count - after
+        for turn in [turn for turn in turns.turns if turn.ended_at][-new:] if new else []:
+            if turn.started_at not in running:
                 _show_prompt(turn.prompt)
             _show_answer(turn, session)
         sys.stdout.flush()
-    return found
+    return turns
 
 
 def print_turns(turns: Iterable[TurnInfo], session: SessionInfo) -> None:
@@ -282,12 +282,12 @@ def _show_answer(turn: TurnInfo, session: SessionInfo) -> None:
     say()
 
 
-def _show_rest(found: TurnsInfo) -> None:
+def _show_rest(turns: TurnsInfo) -> None:
     """Print the messages that no turn took up and, for a failed session, its reason."""
-    for each in found.unheard:
+    for each in turns.unheard:
         _show_prompt(each.words, UNHEARD.get(each.step, _waits(each)))
-    if found.session.status == "failed":
-        say(f"{found.session.name} failed: {found.session.reason}")
+    if turns.session.status == "failed":
+        say(f"{turns.session.name} failed: {turns.session.reason}")
 
 
 def _waits(unheard: Undelivered) -> str:

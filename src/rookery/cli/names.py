@@ -22,21 +22,21 @@ def is_session(actor: str) -> bool:
 def known_sessions(
     daemon: Client, ids: Iterable[str], texts: Iterable[str] = ()
 ) -> dict[str, SessionInfo]:
-    """Return, by id, the sessions with these ids and those named as actors in ``texts``."""
-    named = (found for text in texts for found in SESSION_IN_TEXT.findall(text))
-    wanted = sorted({*filter(None, ids), *named})
-    pages = (wanted[at : at + PAGE_SIZE] for at in range(0, len(wanted), PAGE_SIZE))
+    """Return, by id, the sessions with these ids and the actors that ``texts`` name."""
+    named_ids = (found for text in texts for found in SESSION_IN_TEXT.findall(text))
+    ids_to_find = sorted({*filter(None, ids), *named_ids})
+    pages = (ids_to_find[at : at + PAGE_SIZE] for at in range(0, len(ids_to_find), PAGE_SIZE))
     return {each.id: each for page in pages for each in find_sessions(daemon, page)}
 
 
-def name_of(session: str, known: Mapping[str, SessionInfo]) -> str:
+def name_of(session: str, sessions: Mapping[str, SessionInfo]) -> str:
     """Return a session's name, or the start of its id if the session is unknown."""
-    return known[session].name if session in known else session[:8]
+    return sessions[session].name if session in sessions else session[:8]
 
 
-def with_names(text: str, known: Mapping[str, SessionInfo]) -> str:
+def with_names(text: str, sessions: Mapping[str, SessionInfo]) -> str:
     """Replace the ids of sessions that are named as actors by their names."""
-    return with_names_by(text, partial(name_of, known=known))
+    return with_names_by(text, partial(name_of, sessions=sessions))
 
 
 def with_names_by(text: str, name: Callable[[str], str]) -> str:

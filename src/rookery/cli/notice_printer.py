@@ -83,8 +83,8 @@ class NoticePrinter:
 
     def _tell_asked(self, notice: AsksNotice) -> None:
         self._head(notice)
-        asked = f"{notice.name} waits for you: {first_line(notice.message)}"
-        say(_line(asked, width_here()))
+        line = f"{notice.name} waits for you: {first_line(notice.message)}"
+        say(_line(line, width_here()))
         for number, option in enumerate(notice.options, 1):
             say(f"  {_line(f'{number}. {option}', width_here() - 2)}")
         say(f"  {notice.answer}")

@@ -14,8 +14,8 @@ class FollowNotice(Struct, frozen=True, tag_field="kind"):
 
     @property
     def json(self) -> JsonObject:
-        found: JsonObject = msgspec.to_builtins(self)
-        return found
+        fields: JsonObject = msgspec.to_builtins(self)
+        return fields
 
 
 class NothingNotice(FollowNotice, frozen=True, tag="nothing"):

@@ -74,7 +74,7 @@ def pass_client(command: Callable[Concatenate[Client, P], R]) -> Callable[P, R]:
 
 def context_client(context: click.Context, **settings: float) -> Client:
     """Return the client that the program was given, or one for the home of this process."""
-    if given := context.find_object(Client):
-        return given
+    if client := context.find_object(Client):
+        return client
     # Within a session, its badge limits the command to what the session may do.
     return Client(home().door, os.environ.get("ROOKERY_BADGE", ""), **settings)

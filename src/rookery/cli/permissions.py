@@ -55,22 +55,24 @@ def permissions(context: click.Context, *, everything: bool, as_json: bool) -> N
     if context.invoked_subcommand:
         return
     daemon = context_client(context)
-    found = api.list_requests(daemon, all=everything)
-    reply(found, partial(_show_list, daemon, found), as_json=as_json)
+    listed = api.list_requests(daemon, all=everything)
+    reply(listed, partial(_show_list, daemon, listed), as_json=as_json)
 
 
-def _show_list(daemon: Client, found: RequestListInfo) -> None:
-    if found.trouble:
-        complain(rules_warning(found.trouble))
-    if found.store_trouble:
-        complain(out_of_date(found.store_trouble))
-    sessions = (each.session for each in found.requests)
-    known = known_sessions(daemon, sessions, (each.answered_by for each in found.requests))
-    for request in found.requests:
-        show_request(request, known, found.on_timeout)
-    if not found.requests and not found.store_trouble:
+def _show_list(daemon: Client, listed: RequestListInfo) -> None:
+    if listed.trouble:
+        complain(rules_warning(listed.trouble))
+    if listed.store_trouble:
+        complain(out_of_date(listed.store_trouble))
+    sessions = (each.session for each in listed.requests)
+    named_sessions = known_sessions(
+        daemon, sessions, (each.answered_by for each in listed.requests)
+    )
+    for request in listed.requests:
+        show_request(request, named_sessions, listed.on_timeout)
+    if not listed.requests and not listed.store_trouble:
         say("There are no open requests.")
-    if missed := [each.id for each in found.requests if each.missed]:
+    if missed := [each.id for each in listed.requests if each.missed]:
         api.mark_seen(daemon, missed)
 
 
@@ -81,18 +83,18 @@ def _show_list(daemon: Client, found: RequestListInfo) -> None:
 def show(daemon: Client, *, request: str, as_json: bool) -> None:
     """Show the whole input of REQUEST, or of all requests of a session."""
     listed = api.list_requests(daemon)
-    known = known_sessions(daemon, (each.session for each in listed.requests))
-    asked = [
+    named_sessions = known_sessions(daemon, (each.session for each in listed.requests))
+    of_session = [
         each
         for each in listed.requests
-        if each.is_open and name_of(each.session, known) == request
+        if each.is_open and name_of(each.session, named_sessions) == request
     ]
-    found = asked or [api.show_request(daemon, request)]
+    selected = of_session or [api.show_request(daemon, request)]
     if as_json:
-        show_json({"requests": [each.json for each in found]})
+        show_json({"requests": [each.json for each in selected]})
         return
-    for each in found:
-        show_request(each, known, listed.on_timeout)
+    for each in selected:
+        show_request(each, named_sessions, listed.on_timeout)
         show_input(each)
 
 
@@ -127,9 +129,9 @@ def test(daemon: Client, *, call: str, as_json: bool, **given: Unpack[CallerOpti
         folder=_absolute(given["folder"]) if given["folder"] else "",
         session=given["session"],
     )
-    found = api.run_rule_test(daemon, order)
-    decided = f"{found.decision} by the rule {found.rule!r}. {found.reason}".strip()
-    reply(found, decided if found.rule else found.reason, as_json=as_json)
+    result = api.run_rule_test(daemon, order)
+    decided = f"{result.decision} by the rule {result.rule!r}. {result.reason}".strip()
+    reply(result, decided if result.rule else result.reason, as_json=as_json)
 
 
 def _absolute(folder: str) -> str:
@@ -140,10 +142,10 @@ def _absolute(folder: str) -> str:
 def _tool_call(text: str) -> tuple[str, object]:
     """Return the tool and its input, in the user's notation or a hook's."""
     try:
-        given = json.loads(prompt_of((text,)))
+        parsed = json.loads(prompt_of((text,)))
     except ValueError as error:
         raise BadInput(f"this is not JSON: {error}") from error
-    match given:
+    match parsed:
         case {"tool_name": str(tool), "tool_input": dict(fields)}:
             return tool, fields
         case {"tool": str(tool), **rest}:
@@ -164,8 +166,8 @@ def _tool_call(text: str) -> tuple[str, object]:
 @pass_client
 def allow(daemon: Client, *, request: str, for_session: bool, as_json: bool) -> None:
     """Allow the tool call of REQUEST, or the open request of a session."""
-    given = api.allow_request(daemon, request, for_session=for_session)
-    _tell(_delivered(daemon, given), "Allowed", as_json=as_json)
+    answered = api.allow_request(daemon, request, for_session=for_session)
+    _tell(_delivered(daemon, answered), "Allowed", as_json=as_json)
 
 
 @click.command()
@@ -175,8 +177,8 @@ def allow(daemon: Client, *, request: str, for_session: bool, as_json: bool) -> 
 @pass_client
 def deny(daemon: Client, *, request: str, reason: str, as_json: bool) -> None:
     """Deny REQUEST, or the open request of a session."""
-    given = api.deny_request(daemon, request, reason=reason)
-    _tell(_delivered(daemon, given), "Denied", as_json=as_json)
+    answered = api.deny_request(daemon, request, reason=reason)
+    _tell(_delivered(daemon, answered), "Denied", as_json=as_json)
 
 
 @click.command(
@@ -205,19 +207,19 @@ def answer(
 
     If an agent asks several questions, give one answer for each, in order.
     """
-    given = api.answer_request(daemon, request, words, own_words=own_words)
-    _tell(_delivered(daemon, given), "Answered", as_json=as_json)
+    answered = api.answer_request(daemon, request, words, own_words=own_words)
+    _tell(_delivered(daemon, answered), "Answered", as_json=as_json)
 
 
-def _delivered(daemon: Client, given: RequestInfo) -> RequestInfo:
+def _delivered(daemon: Client, answered: RequestInfo) -> RequestInfo:
     """Wait until the answer to a request has reached its agent."""
-    if given.delivery != "due":
-        return given
-    now = api.show_request(daemon, given.id, timeout=DELIVERY_TIMEOUT_S)
-    return now.with_changes(note=given.note)
+    if answered.delivery != "due":
+        return answered
+    now = api.show_request(daemon, answered.id, timeout=DELIVERY_TIMEOUT_S)
+    return now.with_changes(note=answered.note)
 
 
-def _tell(request: RequestInfo, what: str, *, as_json: bool) -> None:
+def _tell(request: RequestInfo, text: str, *, as_json: bool) -> None:
     if as_json:
         show_json(request)
     if request.outcome in {"open", "gone"}:
@@ -225,17 +227,17 @@ def _tell(request: RequestInfo, what: str, *, as_json: bool) -> None:
     if request.delivery == "due":
         raise CommandRefused("it is not known yet whether the answer was taken; check again.")
     if not as_json:
-        say(f"{what}: {in_one_line(request.message)}{_given(request.answers.values())}")
+        say(f"{text}: {in_one_line(request.message)}{_answers_text(request.answers.values())}")
         if request.kind == "permission" and is_partial(request):
             show_input(request)
     if request.note:
         complain(request.note)
 
 
-def _given(answers: Iterable[Sequence[str]]) -> str:
+def _answers_text(answers: Iterable[Sequence[str]]) -> str:
     """Return the given answers as text."""
-    given = [", ".join(each) for each in answers]
-    return f" → {in_one_line('; '.join(given))}" if given else ""
+    texts = [", ".join(each) for each in answers]
+    return f" → {in_one_line('; '.join(texts))}" if texts else ""
 
 
 @click.command()
@@ -244,10 +246,10 @@ def _given(answers: Iterable[Sequence[str]]) -> str:
 @pass_client
 def mode(daemon: Client, *, mode: str | None, as_json: bool) -> None:
     """Choose who asks for permissions: each agent (local), or Rookery (remote)."""
-    found = api.set_mode(daemon, mode) if mode else api.show_mode(daemon)
+    current = api.set_mode(daemon, mode) if mode else api.show_mode(daemon)
     remote = "remote: Rookery asks. See:  rookery permissions"
     local = "local: each agent asks in its own terminal."
-    reply(found, remote if found.mode == "remote" else local, as_json=as_json)
+    reply(current, remote if current.mode == "remote" else local, as_json=as_json)
 
 
 @click.command()
@@ -257,22 +259,22 @@ def mode(daemon: Client, *, mode: str | None, as_json: bool) -> None:
 @pass_client
 def audit(daemon: Client, *, name: str, limit: int, as_json: bool) -> None:
     """List the decisions about tool calls: by whom or what, and why."""
-    found = api.show_audit(daemon, session=name, limit=limit)
-    reply(found, partial(_show_audit, daemon, found), as_json=as_json)
+    decisions = api.show_audit(daemon, session=name, limit=limit)
+    reply(decisions, partial(_show_audit, daemon, decisions), as_json=as_json)
 
 
-def _show_audit(daemon: Client, found: AuditInfo) -> None:
-    sessions = (each.session for each in found.decisions)
-    known = known_sessions(daemon, sessions, (each.by for each in found.decisions))
-    for each in found.decisions:
-        whose = name_of(each.session, known)
-        by = f"{with_names(each.by, known)} {each.rule}".strip()
-        what = " ".join(json.dumps(each.input, ensure_ascii=False).split())
+def _show_audit(daemon: Client, audited: AuditInfo) -> None:
+    sessions = (each.session for each in audited.decisions)
+    named_sessions = known_sessions(daemon, sessions, (each.by for each in audited.decisions))
+    for each in audited.decisions:
+        session_name = name_of(each.session, named_sessions)
+        by = f"{with_names(each.by, named_sessions)} {each.rule}".strip()
+        input_text = " ".join(json.dumps(each.input, ensure_ascii=False).split())
         why = f"  ({cut(' '.join(each.reason.split()), 100)})" if each.reason else ""
-        tool = f"{each.tool}{_elsewhere(each, known.get(each.session))}"
-        done = f"{each.decision:8}  {by:20}  {tool}  {cut(what, 100)}{why}"
-        say_line(f"{local(each.at)}  {whose:16}  {done}")
-    if not found.decisions:
+        tool = f"{each.tool}{_elsewhere(each, named_sessions.get(each.session))}"
+        done = f"{each.decision:8}  {by:20}  {tool}  {cut(input_text, 100)}{why}"
+        say_line(f"{local(each.at)}  {session_name:16}  {done}")
+    if not audited.decisions:
         say("There are no decisions yet.")
 
 

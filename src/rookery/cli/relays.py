@@ -109,14 +109,14 @@ def new(daemon: Client, **given: Unpack[RelayOptions]) -> None:
         raise BadInput("name two sessions or more.")
     if len(called) > len(names):
         raise BadInput("there are more --as than sessions.")
-    found = open_relay(
+    opened = open_relay(
         daemon,
         zip_longest(names, called, fillvalue=""),
         max_hops=given["max_hops"],
         max_a_minute=given["max_a_minute"],
     )
-    begin = f"rookery send {names[0]} WORDS  |  rookery relay show {found.id}"
-    reply(found, f"{_talk(found)}\nStart with:  {begin}", as_json=given["as_json"])
+    begin = f"rookery send {names[0]} WORDS  |  rookery relay show {opened.id}"
+    reply(opened, f"{_talk(opened)}\nStart with:  {begin}", as_json=given["as_json"])
 
 
 @relay.command()
@@ -129,16 +129,16 @@ def ls(daemon: Client, *, name: str, everything: bool, as_json: bool) -> None:
 
     With NAME only the relays of this session.
     """
-    found = list_relays(daemon, session=name, all=everything)
-    reply(found, partial(_show_list, daemon, found), as_json=as_json)
+    listed = list_relays(daemon, session=name, all=everything)
+    reply(listed, partial(_show_list, daemon, listed), as_json=as_json)
 
 
-def _show_list(daemon: Client, found: RelayListInfo) -> None:
-    known = known_sessions(daemon, (), (each.reason for each in found.relays))
-    for each in found.relays:
+def _show_list(daemon: Client, listed: RelayListInfo) -> None:
+    named_sessions = known_sessions(daemon, (), (each.reason for each in listed.relays))
+    for each in listed.relays:
         members = _present(each) or ", ".join(member.name for member in each.members)
-        say_line(f"{each.id}  {with_names(_state(each), known)}: {members}")
-    if not found.relays:
+        say_line(f"{each.id}  {with_names(_state(each), named_sessions)}: {members}")
+    if not listed.relays:
         say("There are no relays. Open one:  rookery relay NAME NAME")
 
 
@@ -152,35 +152,35 @@ def show(daemon: Client, *, relay: str, last: int, as_json: bool) -> None:
 
     Also who has not received it yet, and why the relay stopped, if it did.
     """
-    found = show_relay(daemon, relay, last=last)
-    reply(found, partial(_show_talk, daemon, found), as_json=as_json)
+    talk = show_relay(daemon, relay, last=last)
+    reply(talk, partial(_show_talk, daemon, talk), as_json=as_json)
 
 
-def _show_talk(daemon: Client, found: RelayTalk) -> None:
-    one = found.relay
+def _show_talk(daemon: Client, talk: RelayTalk) -> None:
+    one = talk.relay
     members = (each.session for each in one.members)
-    known = known_sessions(daemon, members, (one.created_by, one.reason))
-    called = {each.session: each.name for each in one.members}
-    begun = f"By {one.created_by}, at {local(one.created_at)}"
-    say(with_names(f"Relay {one.id}, {_state(one)}. {begun}.", known))
+    named_sessions = known_sessions(daemon, members, (one.created_by, one.reason))
+    name_by_session = {each.session: each.name for each in one.members}
+    opened = f"By {one.created_by}, at {local(one.created_at)}"
+    say(with_names(f"Relay {one.id}, {_state(one)}. {opened}.", named_sessions))
     for member in one.members:
         has_left = member.left_at if member.left_at != one.closed_at else None
-        left = f", left at {local(has_left)}" if has_left else ""
-        session = name_of(member.session, known)
-        say_line(f"  {member.number}. {member.name}: {session}{left}")
-    for each in found.said:
-        _show_words(each, called)
+        left_note = f", left at {local(has_left)}" if has_left else ""
+        session = name_of(member.session, named_sessions)
+        say_line(f"  {member.number}. {member.name}: {session}{left_note}")
+    for each in talk.said:
+        _show_words(each, name_by_session)
     if one.stayed and not one.closed_at:
         say(f"\nThe last answer went no further: {one.stayed}.")
 
 
-def _show_words(said: SaidInfo, called: dict[str, str]) -> None:
-    first, _, rest = said.words.partition("\n")
-    say(f"\n{local(said.at)}  {first}")
+def _show_words(message: SaidInfo, name_by_session: dict[str, str]) -> None:
+    first, _, rest = message.words.partition("\n")
+    say(f"\n{local(message.at)}  {first}")
     say("\n".join(f"    {line}" for line in rest.strip().splitlines()))
-    if said.missing:
-        names = ", ".join(called.get(each, each[:8]) for each in said.missing)
-        have = "has" if len(said.missing) == 1 else "have"
+    if message.missing:
+        names = ", ".join(name_by_session.get(each, each[:8]) for each in message.missing)
+        have = "has" if len(message.missing) == 1 else "have"
         say(f"    ({names} {have} not received it yet)")
 
 
@@ -192,8 +192,8 @@ def _show_words(said: SaidInfo, called: dict[str, str]) -> None:
 @pass_client
 def join(daemon: Client, *, relay: str, name: str, called: str, as_json: bool) -> None:
     """Add a session to a relay."""
-    found = join_relay(daemon, relay, session=name, name=called)
-    reply(found, _talk(found), as_json=as_json)
+    joined = join_relay(daemon, relay, session=name, name=called)
+    reply(joined, _talk(joined), as_json=as_json)
 
 
 @relay.command()
@@ -203,10 +203,13 @@ def join(daemon: Client, *, relay: str, name: str, called: str, as_json: bool) -
 @pass_client
 def leave(daemon: Client, *, relay: str, name: str, as_json: bool) -> None:
     """Remove a session from a relay; the others are notified."""
-    found = leave_relay(daemon, relay, session=name)
-    left = f"{name} has left relay {found.id}"
-    over, goes_on = f", which is closed: {found.reason}.", f"; {_present(found)} stay."
-    reply(found, left + (over if found.closed_at else goes_on), as_json=as_json)
+    relay_left = leave_relay(daemon, relay, session=name)
+    text = f"{name} has left relay {relay_left.id}"
+    over, goes_on = (
+        f", which is closed: {relay_left.reason}.",
+        f"; {_present(relay_left)} stay.",
+    )
+    reply(relay_left, text + (over if relay_left.closed_at else goes_on), as_json=as_json)
 
 
 @relay.command()
@@ -215,8 +218,8 @@ def leave(daemon: Client, *, relay: str, name: str, as_json: bool) -> None:
 @pass_client
 def close(daemon: Client, *, relay: str, as_json: bool) -> None:
     """Close a relay. Its sessions are notified, and keep working."""
-    found = close_relay(daemon, relay)
-    reply(found, partial(_show_closed, daemon, found), as_json=as_json)
+    closed = close_relay(daemon, relay)
+    reply(closed, partial(_show_closed, daemon, closed), as_json=as_json)
 
 
 def _show_closed(daemon: Client, relay: RelayInfo) -> None:

@@ -73,19 +73,19 @@ def one_line(text: str) -> str:
 
 
 def reply(
-    found: DaemonAnswer | object, shown: str | Callable[[], None], *, as_json: bool
+    answer: DaemonAnswer | object, shown: str | Callable[[], None], *, as_json: bool
 ) -> None:
     """Print an answer: its JSON for programs, else a text or what ``shown`` prints."""
     if as_json:
-        show_json(found)
+        show_json(answer)
     elif callable(shown):
         shown()
     else:
         say(shown)
 
 
-def show_json(found: DaemonAnswer | object) -> None:
-    value = found.json if isinstance(found, DaemonAnswer) else found
+def show_json(answer: DaemonAnswer | object) -> None:
+    value = answer.json if isinstance(answer, DaemonAnswer) else answer
     click.echo(safe_json(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
@@ -121,8 +121,8 @@ def local(moment: str) -> str:
 
 def until(moment: str) -> str:
     """Return the time left until a moment."""
-    left = datetime.fromisoformat(moment) - datetime.now(UTC)
-    minutes, seconds = divmod(max(int(left.total_seconds()), 0), 60)
+    remaining = datetime.fromisoformat(moment) - datetime.now(UTC)
+    minutes, seconds = divmod(max(int(remaining.total_seconds()), 0), 60)
     return f"{minutes}m{seconds:02}s" if minutes else f"{seconds}s"
 
 
@@ -132,12 +132,12 @@ def at_deadline(moment: str, on_timeout: str, fallback: str) -> str:
     ``fallback`` is the possible outcome: ``dialog``, ``denial`` or ``stop``.
     """
     if fallback == "stop":
-        what = "it may stop"
+        consequence = "it may stop"
     elif fallback == "denial" or on_timeout == "deny":
-        what = "it is denied"
+        consequence = "it is denied"
     else:
-        what = "its terminal takes over"
-    return f"{what} in {until(moment)}"
+        consequence = "its terminal takes over"
+    return f"{consequence} in {until(moment)}"
 
 
 def ago(moment: str) -> str:

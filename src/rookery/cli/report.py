@@ -60,6 +60,6 @@ def summary(daemon: Client, session: SessionInfo) -> str:
         does = f"was {with_names_from(ended, daemon)}."
     else:
         commands = session.background if state == "idle" else 0
-        said = "; ".join(filter(None, [reason, running_on(commands) if commands else ""]))
-        does = f"is {state} ({said})." if said else f"is {state}."
+        details = "; ".join(filter(None, [reason, running_on(commands) if commands else ""]))
+        does = f"is {state} ({details})." if details else f"is {state}."
     return f"{name} {does}  rookery attach {name}  |  rookery output {name}"

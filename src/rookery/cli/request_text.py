@@ -29,14 +29,14 @@ def in_one_line(text: str, limit: int = MAX_LINE_CHARACTERS) -> str:
 
 def hidden_fields(request: RequestInfo) -> list[str]:
     """Return the input fields that the line about a request does not show."""
-    given = request.input
-    if request.questions or given.get("plan"):
+    tool_input = request.input
+    if request.questions or tool_input.get("plan"):
         return []
     shown = in_one_line(request.message, _UNLIMITED)
-    comments = _COMMENTS if "command" in given else frozenset()
+    comments = _COMMENTS if "command" in tool_input else frozenset()
     return [
         name
-        for name, value in given.items()
+        for name, value in tool_input.items()
         if name not in comments and not _is_in(shown, _text(value))
     ]
 

@@ -14,15 +14,15 @@ from rookery.model.permissions import STOP
 
 def show_request(
     request: RequestInfo,
-    known: Mapping[str, SessionInfo],
+    sessions: Mapping[str, SessionInfo],
     on_timeout: str,
 ) -> None:
     """Print a request and how to answer it by its id.
 
     The session's name could answer another request that came meanwhile.
     """
-    name, since = name_of(request.session, known), ago(request.asked_at)
-    say_line(f"{request.id}  {name}  {since} ago  {_state(request, known, on_timeout)}")
+    name, since = name_of(request.session, sessions), ago(request.asked_at)
+    say_line(f"{request.id}  {name}  {since} ago  {_state(request, sessions, on_timeout)}")
     if len(request.questions) <= 1 and not request.input.get("plan"):
         also = ", ".join(map(in_one_line, hidden_fields(request)))
         say(f"    {in_one_line(request.message)}" + (f"  (also: {also})" if also else ""))
@@ -42,25 +42,25 @@ def show_request(
         say(f"    {whole}{_how_to_answer(request, name)}")
 
 
-def _state(request: RequestInfo, known: Mapping[str, SessionInfo], on_timeout: str) -> str:
-    outcome, by = request.outcome, with_names(request.answered_by, known)
+def _state(request: RequestInfo, sessions: Mapping[str, SessionInfo], on_timeout: str) -> str:
+    outcome, by = request.outcome, with_names(request.answered_by, sessions)
     missed = "missed: not answered in time; " if request.missed else ""
     if outcome == "open":
         deadline = request.deadline
-        fallback = _fallback(request, known)
-        left = f", {at_deadline(deadline, on_timeout, fallback)}" if deadline else ""
-        seen = ", seen on its screen" if request.source == "screen" else ""
-        return f"{missed}open{left}{seen}"
+        fallback = _fallback(request, sessions)
+        deadline_note = f", {at_deadline(deadline, on_timeout, fallback)}" if deadline else ""
+        source_note = ", seen on its screen" if request.source == "screen" else ""
+        return f"{missed}open{deadline_note}{source_note}"
     if outcome == "gone":
         return f"{missed}{request.reason or f'gone by {by}'}"
     return f"{missed}denied (timed out)" if by == "the clock" else f"{missed}{outcome} by {by}"
 
 
-def _fallback(request: RequestInfo, known: Mapping[str, SessionInfo]) -> str:
+def _fallback(request: RequestInfo, sessions: Mapping[str, SessionInfo]) -> str:
     """Return the possible outcome of a request at its deadline."""
     if request.tool == STOP:
         return "stop"
-    session = known.get(request.session)
+    session = sessions.get(request.session)
     is_headless = session is not None and session.is_headless
     return "dialog" if request.has_dialog and not is_headless else "denial"
 
@@ -91,6 +91,6 @@ def _how_to_answer(request: RequestInfo, session: str) -> str:  # noqa: PLR0911 
     if is_seen:
         return f"rookery answer {id_} NUMBER"
     several = " [NUMBER …]" if question.takes_several else ""
-    own = f"rookery answer {id_} --text WORDS"
-    free = own if request.takes_text else f"rookery attach {session}"
+    free_text_command = f"rookery answer {id_} --text WORDS"
+    free = free_text_command if request.takes_text else f"rookery attach {session}"
     return f"rookery answer {id_} NUMBER{several}  |  {free}"

@@ -94,18 +94,18 @@ def fork(daemon: Client, **given: Unpack[ResumeOptions]) -> None:
     _resume(daemon, given, fork=True)
 
 
-def _resume(daemon: Client, given: ResumeOptions, *, fork: bool) -> None:
-    project = given["project"]
+def _resume(daemon: Client, options: ResumeOptions, *, fork: bool) -> None:
+    project = options["project"]
     order = ResumeOrder(
         fork=fork,
-        prompt=prompt_of(given["prompt"], given["file"]),
-        name=given["name"],
-        agent=given["agent"],
+        prompt=prompt_of(options["prompt"], options["file"]),
+        name=options["name"],
+        agent=options["agent"],
         project=str(Path(project).expanduser().absolute()) if project else "",
         environment=environment_here(),
     )
-    session = resume_session(daemon, given["session"], order)
-    if given["wait"]:
+    session = resume_session(daemon, options["session"], order)
+    if options["wait"]:
         until = "stop" if session.first_prompt else "up"
-        session = awaited(daemon, session, until, given["timeout"])
-    report(daemon, session, as_json=given["as_json"])
+        session = awaited(daemon, session, until, options["timeout"])
+    report(daemon, session, as_json=options["as_json"])

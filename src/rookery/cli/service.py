@@ -56,11 +56,11 @@ def _environment(root: Path) -> str:
     return f"Environment={_quoted(f'ROOKERY_HOME={root}')}"
 
 
-def _quoted(word: str) -> str:
-    """Quote a word so that systemd neither splits it nor expands parts of it."""
-    if any(not each.isprintable() for each in word):
-        raise BadInput(f"{word!r} cannot be written into a systemd unit.")
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+def _quoted(argument: str) -> str:
+    """Quote an argument so that systemd neither splits it nor expands parts of it."""
+    if any(not each.isprintable() for each in argument):
+        raise BadInput(f"{argument!r} cannot be written into a systemd unit.")
+    escaped = argument.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'
 
 

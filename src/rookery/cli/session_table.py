@@ -30,7 +30,7 @@ _COLOURS = {
     "failed": "red",
 }
 
-#: Sessions that wait for the user come first, then those that are free for a new task.
+#: Sessions that wait for the user come first, then sessions that are free for a new task.
 _ORDER = ("permission", "question", "failed turn", "idle", "working", "starting", "closing")
 
 
@@ -50,13 +50,13 @@ def show_sessions(
         say('No sessions. Start one:  rookery start --agent demo "say: Hello"')
         return
     waiting, failed = kept or {}, failures or {}
-    ranked, known = sorted(sessions, key=_rank), {each.id: each for each in sessions}
+    ranked, by_id = sorted(sessions, key=_rank), {each.id: each for each in sessions}
     rows = []
     for depth, each in _tree(ranked) if as_tree else ((0, each) for each in ranked):
-        what = _what(each, waiting.get(each.id), failed.get(each.id, ""))
+        description = _description(each, waiting.get(each.id), failed.get(each.id, ""))
         if note := (asked or {}).get(each.id):
-            what = f"[{note}] {what}"
-        rows.append(_row(each, with_names(what, known), depth))
+            description = f"[{note}] {description}"
+        rows.append(_row(each, with_names(description, by_id), depth))
     widths = _LAYOUT.fit(rows, width_here())
     lines = [click.style(line_of(_LAYOUT.head, widths), bold=is_colourful())]
     for row in rows:
@@ -91,25 +91,25 @@ def _state(session: SessionInfo) -> str:
     return "ended" if ended_by(session) else session.state
 
 
-def _row(session: SessionInfo, what: str, depth: int) -> Mapping[str, str]:
+def _row(session: SessionInfo, description: str, depth: int) -> Mapping[str, str]:
     row = {
         "NAME": "  " * depth + session.name,
         "AGENT": session.agent,
         "STATE": _state(session),
         "SINCE": ago(session.since),
         "PROJECT": short(session.project_path),
-        "WHAT": " ".join(plain(what).split()),
+        "WHAT": " ".join(plain(description).split()),
     }
     return {title: one_line(cell) for title, cell in row.items()}
 
 
-def _what(session: SessionInfo, kept: WaitingInfo | None, failure: str) -> str:
+def _description(session: SessionInfo, queued: WaitingInfo | None, failure: str) -> str:
     """Return a session's subject, or the problem with it or with messages for it."""
     about, state = session.reason or session.title, _state(session)
-    if kept and state == "idle" and kept.why:
-        return f"{_wait(kept)}: {kept.blocked_by}"
-    if kept and state in {"permission", "question", "working", "starting"}:
-        return f"{about}; {_wait(kept)}"
+    if queued and state == "idle" and queued.why:
+        return f"{_wait(queued)}: {queued.blocked_by}"
+    if queued and state in {"permission", "question", "working", "starting"}:
+        return f"{about}; {_wait(queued)}"
     if session.has_failed_turn:
         return f"failed: {failure}".removesuffix(": ")
     if session.status == "failed":
@@ -120,5 +120,5 @@ def _what(session: SessionInfo, kept: WaitingInfo | None, failure: str) -> str:
     return f"{running_on(commands)} · {about}" if commands else about
 
 
-def _wait(kept: WaitingInfo) -> str:
-    return f"{count(kept.messages, 'message')} {'waits' if kept.messages == 1 else 'wait'}"
+def _wait(queued: WaitingInfo) -> str:
+    return f"{count(queued.messages, 'message')} {'waits' if queued.messages == 1 else 'wait'}"

@@ -90,8 +90,8 @@ def start(daemon: Client, **given: Unpack[StartOptions]) -> None:
     session or its first turn fails.
     """
     session = _begin(daemon, given)
-    if brought := _project_settings(session):
-        remark(f"This project has settings of its own for {session.agent}: {brought}.")
+    if project_settings := _project_settings(session):
+        remark(f"This project has settings of its own for {session.agent}: {project_settings}.")
     if given["wait"]:
         until = "stop" if session.first_prompt else "up"
         session = awaited(daemon, session, until, given["timeout"])
@@ -102,28 +102,30 @@ def _project_settings(session: SessionInfo) -> str:
     """Name the project files that may run programs once the agent trusts the folder."""
     folder = Path(session.project_path)
     names = PROJECT_FILES.get(session.agent, ())
-    found = [name for name in names if (folder / name).exists()]
-    return ", ".join(found) if folder != Path.home() else ""  # in the home they are the user's
+    present = [name for name in names if (folder / name).exists()]
+    return (
+        ", ".join(present) if folder != Path.home() else ""
+    )  # in the home they are the user's
 
 
-def _begin(daemon: Client, given: StartOptions) -> SessionInfo:
-    is_shell = given["agent"] == "shell"
+def _begin(daemon: Client, options: StartOptions) -> SessionInfo:
+    is_shell = options["agent"] == "shell"
     order = StartOrder(
-        agent=given["agent"],
-        name=given["name"],
-        project=str(Path(given["project"]).expanduser().absolute()),
-        runtime=given["runtime"],
-        model=given["model"],
-        permission_mode=given["permission_mode"],
-        prompt="" if is_shell else prompt_of(given["prompt"], given["file"]),
-        command=list(given["prompt"]) if is_shell else [],
+        agent=options["agent"],
+        name=options["name"],
+        project=str(Path(options["project"]).expanduser().absolute()),
+        runtime=options["runtime"],
+        model=options["model"],
+        permission_mode=options["permission_mode"],
+        prompt="" if is_shell else prompt_of(options["prompt"], options["file"]),
+        command=list(options["prompt"]) if is_shell else [],
         environment=environment_here(),
-        tools=not given["no_tools"],
+        tools=not options["no_tools"],
     )
     try:
         return start_session(daemon, order)
     except Answered as refusal:
-        raise _with_hint(refusal, given["prompt"]) from refusal
+        raise _with_hint(refusal, options["prompt"]) from refusal
 
 
 def _with_hint(refusal: Answered, command: Sequence[str]) -> Answered:
@@ -147,37 +149,37 @@ def environment_here() -> dict[str, str]:
 @pass_client
 def ls(daemon: Client, *, everything: bool, tree: bool, as_json: bool) -> None:
     """List sessions; those that wait for you come first."""
-    found = list_sessions(daemon, all=everything)
-    reply(found, partial(_show_list, found, as_tree=tree), as_json=as_json)
+    listed = list_sessions(daemon, all=everything)
+    reply(listed, partial(_show_list, listed, as_tree=tree), as_json=as_json)
 
 
-def _show_list(found: SessionList, *, as_tree: bool) -> None:
-    if found.holding:
+def _show_list(listed: SessionList, *, as_tree: bool) -> None:
+    if listed.holding:
         remark(HELD)
-    if found.trouble:
-        remark(out_of_date(found.trouble))
-    if found.hooks_problem:
-        remark(f"{found.hooks_problem}.")
-    if found.rules_problem:
-        remark(rules_warning(found.rules_problem))
+    if listed.trouble:
+        remark(out_of_date(listed.trouble))
+    if listed.hooks_problem:
+        remark(f"{listed.hooks_problem}.")
+    if listed.rules_problem:
+        remark(rules_warning(listed.rules_problem))
     show_sessions(
-        found.sessions,
-        kept=found.kept,
-        failures=found.failures,
-        asked=_deadlines(found.pending, found.on_timeout),
+        listed.sessions,
+        kept=listed.kept,
+        failures=listed.failures,
+        asked=_deadlines(listed.pending, listed.on_timeout),
         as_tree=as_tree,
     )
 
 
 def _deadlines(pending: Mapping[str, PendingInfo], on_timeout: str) -> dict[str, str]:
     """Return a note for each session about the deadline of its request, or that it passed."""
-    told = {}
+    notes = {}
     for session, each in pending.items():
         if each.missed:
-            told[session] = "missed"
+            notes[session] = "missed"
         elif each.deadline:
-            told[session] = at_deadline(each.deadline, on_timeout, each.fallback)
-    return told
+            notes[session] = at_deadline(each.deadline, on_timeout, each.fallback)
+    return notes
 
 
 class WaitOptions(TypedDict):
@@ -218,18 +220,18 @@ def wait(daemon: Client, **given: Unpack[WaitOptions]) -> None:
     report(daemon, session, as_json=given["as_json"])
 
 
-def _wait_for_several(daemon: Client, given: WaitOptions, needed: int) -> None:
-    names, there = given["names"], list[SessionInfo]()
-    until, timeout = given["until"], given["timeout"]
+def _wait_for_several(daemon: Client, options: WaitOptions, needed: int) -> None:
+    names, reached = options["names"], list[SessionInfo]()
+    until, timeout = options["until"], options["timeout"]
     with stoppable(*names):
         for session in gathered(daemon, names, needed=needed, until=until, timeout=timeout):
-            there.append(session)
-            if not given["as_json"]:
+            reached.append(session)
+            if not options["as_json"]:
                 say(summary(daemon, session))
                 sys.stdout.flush()
-    if given["as_json"]:
-        show_json({"sessions": [each.json for each in there]})
-    if any(map(has_failed, there)):
+    if options["as_json"]:
+        show_json({"sessions": [each.json for each in reached]})
+    if any(map(has_failed, reached)):
         sys.exit(FAILED)
 
 

@@ -43,19 +43,19 @@ class Layout:
             self.last_resort
         ]
         fixed = [need for title, need in widths.items() if title not in {*others, last}]
-        left = width - sum(fixed) - GAP_CELLS * (len(widths) - 1)
+        remaining = width - sum(fixed) - GAP_CELLS * (len(widths) - 1)
         for title in others:
-            widths[title] = min(widths[title], max(left // 2, left - widths[last]))
-            left -= widths[title]
-        widths[last] = max(min(widths[last], left), 0)
+            widths[title] = min(widths[title], max(remaining // 2, remaining - widths[last]))
+            remaining -= widths[title]
+        widths[last] = max(min(widths[last], remaining), 0)
         return widths
 
     def _minimum(self, widths: Mapping[str, int]) -> int:
-        least = (
+        min_widths = (
             min(need, MIN_CELLS) if title in self.shrinking else need
             for title, need in widths.items()
         )
-        return sum(least) + GAP_CELLS * (len(widths) - 1)
+        return sum(min_widths) + GAP_CELLS * (len(widths) - 1)
 
 
 def line_of(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
@@ -107,11 +107,11 @@ def folded(text: str, width: int) -> str:
     """Break lines that are longer than a number of cells."""
     rows: list[str] = []
     for line in text.split("\n"):
-        row, taken = "", 0
+        row, used_cells = "", 0
         for each in line:
-            if row and taken + cells(each) > width:
+            if row and used_cells + cells(each) > width:
                 rows.append(row)
-                row, taken = "", 0
-            row, taken = row + each, taken + cells(each)
+                row, used_cells = "", 0
+            row, used_cells = row + each, used_cells + cells(each)
         rows.append(row)
     return "\n".join(rows)

@@ -29,9 +29,9 @@ from rookery.model.errors import BadInput
 @pass_client
 def screen(daemon: Client, *, name: str, history: bool, as_json: bool) -> None:
     """Print a session's screen; of an ended session, its last screen."""
-    found = show_screen(daemon, name, history=history)
-    text = "\n".join(line.rstrip() for line in found.lines).rstrip("\n")
-    reply(found, text, as_json=as_json)
+    screen = show_screen(daemon, name, history=history)
+    text = "\n".join(line.rstrip() for line in screen.lines).rstrip("\n")
+    reply(screen, text, as_json=as_json)
 
 
 @click.command()

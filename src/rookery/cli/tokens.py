@@ -25,10 +25,10 @@ def token() -> None:
 @pass_client
 def mint(daemon: Client, *, scope: str, as_json: bool) -> None:
     """Make a token; its secret is shown only once."""
-    made = mint_token(daemon, scope)
-    reply(made, made.secret or "", as_json=as_json)
+    minted = mint_token(daemon, scope)
+    reply(minted, minted.secret or "", as_json=as_json)
     if not as_json:
-        remark(f"This is {scope} token {made.token.id}; it is not shown again.")
+        remark(f"This is {scope} token {minted.token.id}; it is not shown again.")
 
 
 @token.command("ls")
@@ -36,8 +36,8 @@ def mint(daemon: Client, *, scope: str, as_json: bool) -> None:
 @pass_client
 def list_tokens(daemon: Client, *, as_json: bool) -> None:
     """List the valid tokens."""
-    found = list_valid(daemon)
-    reply(found, partial(_show, found.tokens), as_json=as_json)
+    tokens = list_valid(daemon)
+    reply(tokens, partial(_show, tokens.tokens), as_json=as_json)
 
 
 def _show(tokens: Sequence[TokenInfo]) -> None:

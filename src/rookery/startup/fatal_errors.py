@@ -15,7 +15,7 @@ DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def user_error(error: Exception, home: Home) -> Exception:
-    """Return an error that tells the user why the daemon ended."""
+    """Return an error that explains why the daemon ended."""
     while isinstance(error, ExceptionGroup):  # the other tasks ended because of the first error
         error = error.exceptions[0]
     if isinstance(error, OSError):

@@ -13,7 +13,7 @@ from rookery.store.listeners import forget_all
 
 
 async def prepare(settings: Settings, database: Database) -> Journal:
-    """Write the settings to the store, and let the readers of the journal catch up."""
+    """Write the settings to the store, and wait until the journal's readers have caught up."""
     journal = Journal(settings.computer, database.clock, READERS)
     stored = limits.StoredLimits(
         queued_messages=settings.limits.queued_messages,

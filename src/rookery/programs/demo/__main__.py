@@ -40,7 +40,7 @@ class EventLoop:
         while True:
             self._program.advance()
             status = self._program.exit
-            if status == CRASH:  # leaves the terminal as it is, and tells no hook
+            if status == CRASH:  # leaves the terminal as it is, and runs no hook
                 die_of(signal.SIGKILL)
             self._show()
             if status is not None:
@@ -90,7 +90,7 @@ class EventLoop:
             self._shown = frame, columns, lines
 
     def _close(self) -> None:
-        """Let the last hooks end, and leave only the conversation on the screen."""
+        """Wait for the last hooks, and leave only the conversation on the screen."""
         end = time.monotonic() + EXIT_HOOKS_TIMEOUT_S
         while not self._hooks.is_idle and time.monotonic() < end:
             self._wait([], [end])

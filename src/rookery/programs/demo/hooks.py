@@ -203,7 +203,7 @@ class Hooks:
 
     @property
     def pipes(self) -> tuple[list[int], list[int]]:
-        """The descriptors to read from and those to write to."""
+        """The descriptors to read from, and the descriptors to write to."""
         processes = self._processes()
         return (
             [process.stdout.fileno() for process in processes if not process.stdout.closed],

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-#: A lone ESC is the Escape key if nothing follows it for so long.
+#: A lone ESC is the Escape key if no byte follows it within this time.
 ESCAPE_TIMEOUT_S = 0.03
 
 #: A paste of more lines or characters is shown as a label, as Claude Code does.

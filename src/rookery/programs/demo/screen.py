@@ -129,7 +129,7 @@ class Frame:
 @dataclass(frozen=True, slots=True)
 class RunningTurn:
     seconds: float
-    partial: str = ""  #: the spoken part of an incomplete block
+    partial: str = ""  #: the part of an incomplete block that is printed already
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Sleep:
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    words_per_second: float  #: 0: all words at once
+    words_per_second: float  #: 0: print each text at once
 
 
 @dataclass(frozen=True, slots=True)
