@@ -29,10 +29,10 @@ class _Section(BaseModel):
     )
 
 
-def _check_words(words: tuple[str, ...]) -> tuple[str, ...]:
-    if any("\0" in word for word in words):
+def _check_words(command: tuple[str, ...]) -> tuple[str, ...]:
+    if any("\0" in word for word in command):
         raise ValueError("no program can be given a NUL character")
-    return words
+    return command
 
 
 def _check_environment(environment: dict[str, str]) -> dict[str, str]:
@@ -227,8 +227,8 @@ def check_agents(settings: Settings) -> None:
     """Refuse settings of an unknown agent: they would never be used."""
     for name in settings.agents:
         if name not in NAMES:
-            known = ", ".join(sorted(NAMES))
-            raise AgentUnknown(f"[agents.{name}]. There are: {known}.")
+            names = ", ".join(sorted(NAMES))
+            raise AgentUnknown(f"[agents.{name}]. There are: {names}.")
 
 
 def check_owner(path: Path, found: os.stat_result | None = None) -> None:

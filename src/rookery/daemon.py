@@ -87,9 +87,9 @@ def run(
 
 def _allow_many_files() -> None:
     """Raise the limit of open files to the maximum: each pane and each caller needs one."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
 
 
 async def _serve(parts: Parts, login: Login, *, ready: Callable[[], None]) -> None:

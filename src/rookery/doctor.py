@@ -138,10 +138,10 @@ def hook_switches(off: Mapping[str, str]) -> Check:
 def _rules(home: Home) -> Check:
     """Check the rules file while no daemon can report which rules are in force."""
     try:
-        found = read(home.rules)
+        version = read(home.rules)
     except ConfigBroken as error:
         return Check("rules", ok=False, detail=str(error))
-    detail = f"{len(found.rules)} in {home.rules}" if found else "there are none"
+    detail = f"{len(version.rules)} in {home.rules}" if version else "there are none"
     return Check("rules", ok=True, detail=detail)
 
 
@@ -161,10 +161,10 @@ def _folders(home: Home) -> Iterator[Check]:
         if not folder.exists():
             yield Check(f"folder {name}", ok=None, detail=f"{folder} is not there yet")
             continue
-        found = folder.stat()
-        private = not found.st_mode & 0o077 and found.st_uid == os.getuid()
+        status = folder.stat()
+        private = not status.st_mode & 0o077 and status.st_uid == os.getuid()
         advice = "" if private else f"chmod 700 '{folder}'"
-        mode = stat.filemode(found.st_mode)
+        mode = stat.filemode(status.st_mode)
         yield Check(f"folder {name}", private, f"{folder} {mode}", advice)
 
 
@@ -186,7 +186,7 @@ def _database(home: Home, look: Callable[[Path], str] = file_check.check_tables)
         return Check("database", ok=None, detail="there is none yet")
     advice = "rookery down, then: rookery restore FILE"
     try:
-        found = look(home.database)
+        problem = look(home.database)
         size = home.database.stat().st_size // 1_000
     except UnicodeDecodeError:  # SQLite's message quotes the damaged schema
         return Check("database", ok=False, detail="its schema is damaged", advice=advice)
@@ -194,8 +194,8 @@ def _database(home: Home, look: Callable[[Path], str] = file_check.check_tables)
         return Check("database", ok=False, detail=str(error))
     except (sqlite3.Error, OSError) as error:
         return Check("database", ok=False, detail=str(error), advice=advice)
-    is_well = found == file_check.OK
-    return Check("database", is_well, f"{found}, {size:,} kB", "" if is_well else advice)
+    is_well = problem == file_check.OK
+    return Check("database", is_well, f"{problem}, {size:,} kB", "" if is_well else advice)
 
 
 def _agents(
@@ -203,10 +203,10 @@ def _agents(
 ) -> Iterator[Check]:
     for name, agent in sorted(agents.items()):
         program = (settings.agent(name).command or (agent.program,))[0]
-        found = shutil.which(program, path=environment.get("PATH")) if program else "built in"
+        path = shutil.which(program, path=environment.get("PATH")) if program else "built in"
         # An agent that the user does not need may be missing.
-        detail = found or f"{program} is not installed"
-        yield Check(f"agent {name}", ok=True if found else None, detail=detail)
+        detail = path or f"{program} is not installed"
+        yield Check(f"agent {name}", ok=True if path else None, detail=detail)
 
 
 def _troubles(trouble: Trouble) -> Iterator[Check]:

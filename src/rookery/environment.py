@@ -51,16 +51,16 @@ SHELL_TIMEOUT_SECONDS = 10.0
 Login: TypeAlias = Callable[[], dict[str, str]]
 
 
-def ask_login_shell(own: Mapping[str, str]) -> Login:
+def ask_login_shell(daemon_environment: Mapping[str, str]) -> Login:
     """Start the user's login shell, which is slow; return a function that waits for it."""
     user = pwd.getpwuid(os.getuid())
-    seed = {name: own[name] for name in _SEED if name in own}
+    seed = {name: daemon_environment[name] for name in _SEED if name in daemon_environment}
     seed = {"HOME": user.pw_dir, "USER": user.pw_name, "LOGNAME": user.pw_name} | seed
     shell = seed.setdefault("SHELL", user.pw_shell or "/bin/sh")
     if Path(shell).name not in {"bash", "zsh", "fish", "sh", "dash", "ksh"}:
-        return partial(clean, own)
+        return partial(clean, daemon_environment)
     try:
-        asked = subprocess.Popen(
+        process = subprocess.Popen(
             # Interactive, too: many users set PATH and keys only in .bashrc or .zshrc.
             [shell, "-i", "-l", "-c", f"'{sys.executable}' -I -S -c \"{_SHOW}\""],
             env={**seed, "TERM": "dumb"},
@@ -72,21 +72,27 @@ def ask_login_shell(own: Mapping[str, str]) -> Login:
             cwd=seed["HOME"],
         )
     except OSError:
-        return partial(clean, own)
-    return partial(_read_environment, asked, own)
+        return partial(clean, daemon_environment)
+    return partial(_read_environment, process, daemon_environment)
 
 
-def _read_environment(asked: subprocess.Popen[str], own: Mapping[str, str]) -> dict[str, str]:
-    with asked:
+def _read_environment(
+    process: subprocess.Popen[str], daemon_environment: Mapping[str, str]
+) -> dict[str, str]:
+    with process:
         try:
-            told, _ = asked.communicate(timeout=SHELL_TIMEOUT_SECONDS)
+            output, _ = process.communicate(timeout=SHELL_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
-            asked.kill()
-            return clean(own)
-    _, found, rest = told.partition(_MARK + "\0")
+            process.kill()
+            return clean(daemon_environment)
+    _, begun, rest = output.partition(_MARK + "\0")
     variables, ended, _ = rest.partition("\0" + _MARK)
     pairs = (each.partition("=") for each in variables.split("\0"))
-    return clean({name: value for name, _, value in pairs}) if found and ended else clean(own)
+    return (
+        clean({name: value for name, _, value in pairs})
+        if begun and ended
+        else clean(daemon_environment)
+    )
 
 
 def clean(environment: Mapping[str, str]) -> dict[str, str]:
@@ -103,8 +109,13 @@ def session_environment(
 ) -> dict[str, str]:
     """Return an agent's environment; the configuration overrides the rest, except for UTF-8."""
     from_caller = {name: caller[name] for name in FROM_CALLER if caller.get(name)}
-    made = {**login, **from_caller, **settings}
-    locale = made.get("LC_ALL") or made.get("LC_CTYPE") or made.get("LANG") or ""
+    environment = {**login, **from_caller, **settings}
+    locale = (
+        environment.get("LC_ALL")
+        or environment.get("LC_CTYPE")
+        or environment.get("LANG")
+        or ""
+    )
     if "UTF-8" not in locale.upper().replace("UTF8", "UTF-8"):
-        made |= {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
-    return made | {"COLORTERM": made.get("COLORTERM", "truecolor")}
+        environment |= {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+    return environment | {"COLORTERM": environment.get("COLORTERM", "truecolor")}

@@ -112,9 +112,9 @@ class Home:
     def prepare(self) -> None:
         """Create the folders, private. Raises ``HomeUnusable``."""
         for folder in (self.config, self.state, self.run):
-            if found := _UNUSABLE_CHARACTER.search(str(folder)):
+            if match := _UNUSABLE_CHARACTER.search(str(folder)):
                 raise HomeUnusable(
-                    f"{str(folder)!r} has {found[0]!r} in its name, which tmux cannot handle."
+                    f"{str(folder)!r} has {match[0]!r} in its name, which tmux cannot handle."
                     " Set ROOKERY_HOME to a folder without control characters."
                 )
         private = (
@@ -166,8 +166,8 @@ class Home:
                 fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 pid = self.lock_pid()
-                gone = f"its pid is unknown, because {self.lock} was deleted."
-                raise AlreadyRunning(f"pid {pid}." if pid else gone) from error
+                unknown = f"its pid is unknown, because {self.lock} was deleted."
+                raise AlreadyRunning(f"pid {pid}." if pid else unknown) from error
             except OSError:  # not every network file system locks folders
                 _log.warning("%s cannot be locked; only the file in it is.", self.state)
             yield
@@ -182,8 +182,8 @@ def open_private(path: Path) -> IO[bytes]:
         file = os.fdopen(os.open(path, flags, 0o600), "r+b", buffering=0)
     except OSError as error:
         raise HomeUnusable(f"{path}: {error.strerror}") from error
-    found = os.fstat(file.fileno())
-    if found.st_uid != os.getuid() or found.st_mode & 0o077:
+    status = os.fstat(file.fileno())
+    if status.st_uid != os.getuid() or status.st_mode & 0o077:
         file.close()
         raise HomeUnusable(f"{path} is not private to you; remove it.")
     return file
@@ -265,10 +265,10 @@ def _short(run: Path, environment: Mapping[str, str]) -> Path:
 
 def _is_own_folder(folder: Path) -> bool:
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
 
 
 def _make(folder: Path) -> None:

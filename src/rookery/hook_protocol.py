@@ -67,9 +67,9 @@ _KEY = re.compile(r"(\d{20})-[0-9a-f]{16}")
 
 def time_of(key: str) -> datetime | None:
     """Return when the call with this key was made: keys begin with nanoseconds since 1970."""
-    found = _KEY.fullmatch(key)
+    match = _KEY.fullmatch(key)
     try:
-        return datetime.fromtimestamp(int(found[1]) / 1e9, UTC) if found else None
+        return datetime.fromtimestamp(int(match[1]) / 1e9, UTC) if match else None
     except (OverflowError, ValueError, OSError):
         return None
 
@@ -93,23 +93,23 @@ def read_head(line: bytes) -> CallHead:
 _VERSION = re.compile(r"v([0-9]{1,4})")
 
 
-def _version(words: list[str]) -> tuple[int, list[str]]:
-    if found := _VERSION.fullmatch(words[0]):
-        version = int(found[1])
+def _version(fields: list[str]) -> tuple[int, list[str]]:
+    if match := _VERSION.fullmatch(fields[0]):
+        version = int(match[1])
         if version != VERSION:
             raise HookUnreadable(
                 f"it uses version {version} of the hook protocol, this daemon {VERSION};"
                 " update Rookery, then restart the agent"
             )
-        return version, words[1:]
-    has_size = len(words) > 2 and words[2].isdecimal()  # noqa: PLR2004 - KEY AGENT SIZE
-    return (1 if has_size else 0), words
+        return version, fields[1:]
+    has_size = len(fields) > 2 and fields[2].isdecimal()  # noqa: PLR2004 - KEY AGENT SIZE
+    return (1 if has_size else 0), fields
 
 
-def _size(word: str) -> int:
-    if not (word.isascii() and word.isdecimal() and len(word) < 20):  # noqa: PLR2004 - digits
+def _size(field: str) -> int:
+    if not (field.isascii() and field.isdecimal() and len(field) < 20):  # noqa: PLR2004 - digits
         raise ValueError
-    return int(word)
+    return int(field)
 
 
 def read_call(call: bytes, *, pid: int | None = None) -> Hook:
@@ -152,8 +152,8 @@ def is_whole(first_line: bytes, size: int) -> bool:
 
 def require_tool(payload: Payload) -> None:
     """Refuse a tool call that no rule could match. Raises ``HookUnreadable``."""
-    tool, given = payload.get("tool_name"), payload.get("tool_input")
-    if not isinstance(tool, str) or not isinstance(given, dict | None):
+    tool, tool_input = payload.get("tool_name"), payload.get("tool_input")
+    if not isinstance(tool, str) or not isinstance(tool_input, dict | None):
         raise HookUnreadable("it names no tool or no input")
 
 
@@ -198,28 +198,28 @@ def _without_deep_values(text: str) -> str:
     is_large = len(text) > MAX_SEARCHED_CHARACTERS
     if is_large or text.count("[") + text.count("{") <= MAX_NESTING:
         return text
-    kept, depth, end = [], 0, 0
+    pieces, depth, end = [], 0, 0
     for found in _NESTING.finditer(text):
         if found[0] in {"[", "{"}:
             depth += 1
             if depth == MAX_NESTING + 1:
-                kept.append(text[end : found.start()])
+                pieces.append(text[end : found.start()])
         elif found[0] in {"]", "}"}:
             depth -= 1
             if depth == MAX_NESTING:
-                kept.append("null")
+                pieces.append("null")
                 end = found.end()
-    return "".join([*kept, text[end:]]) if kept else text
+    return "".join([*pieces, text[end:]]) if pieces else text
 
 
 #: Brackets and braces; and strings, even unterminated, in which brackets do not count.
 _NESTING = re.compile(r'[][{}]|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 
 
-def with_checksum(words: bytes) -> bytes:
+def with_checksum(content: bytes) -> bytes:
     """Add the field by which hook programs detect damage (``programs.hook.verified``).
 
     The result is still one JSON object: running plugins of an older version read it, too.
     """
-    before = b"{" if words == b"{}" else words.removesuffix(b"}") + b", "
+    before = b"{" if content == b"{}" else content.removesuffix(b"}") + b", "
     return b'%s%s%d %d"}\n' % (before, CHECKSUM, len(before), sum(before))

@@ -54,17 +54,17 @@ class HttpPort:
         try:
             listening = _bound(http.port)
         except OSError as error:
-            taken = _why(error, http.port)
+            problem = _why(error, http.port)
             if "port" in http.model_fields_set:
                 self.is_refused = True
                 self.note = (
-                    f"HTTP is off: {taken} Free it or set another http.port, then restart the"
+                    f"HTTP is off: {problem} Free it or set another http.port, then restart the"
                     " daemon. Do not send tokens to that port."
                 )
                 _log.error("%s", self.note)
                 return None
             listening = _bound(0)
-            self.note = f"{taken} HTTP uses port {listening.getsockname()[1]} instead."
+            self.note = f"{problem} HTTP uses port {listening.getsockname()[1]} instead."
             _log.warning("%s", self.note)
         self.port = listening.getsockname()[1]
         return listening

@@ -23,9 +23,9 @@ class _Unrepeated(logging.Filter):
         self._said: set[str] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        said = record.getMessage()
-        is_new = said not in self._said
-        self._said.add(said)
+        message = record.getMessage()
+        is_new = message not in self._said
+        self._said.add(message)
         return is_new
 
 

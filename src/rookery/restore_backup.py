@@ -33,8 +33,8 @@ def restore(home: Home, file: Path, readers: Collection[str], clock: Clock) -> P
             _rebuild(source, new, file)
         _disarm(new, readers, clock)
         aside = _keep(home.database, clock.now())
-        for left in ("-wal", "-shm"):
-            home.database.with_name(home.database.name + left).unlink(missing_ok=True)
+        for suffix in ("-wal", "-shm"):
+            home.database.with_name(home.database.name + suffix).unlink(missing_ok=True)
         new.replace(home.database)
     except (OSError, sqlite3.Error) as error:
         raise HomeUnusable(f"{home.state}: {error}") from error
@@ -66,17 +66,17 @@ def _copy_checked(file: Path, target: Path) -> None:
     except OSError as error:
         raise BadInput(f"{file} cannot be read: {error.strerror}") from error
     with os.fdopen(source, "rb") as opened:
-        found = os.fstat(opened.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(opened.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise BadInput(f"{file} is not a file.")
-        if found.st_uid not in {os.getuid(), 0}:
+        if status.st_uid not in {os.getuid(), 0}:
             raise BadInput(
                 f"{file} belongs to another user, who may have put anything into it."
             )
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise BadInput(f"{file} can be changed by others; type:  chmod go-w '{file}'")
-        made = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(made, "wb") as copy:
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as copy:
             shutil.copyfileobj(opened, copy)
 
 
@@ -123,5 +123,5 @@ def _keep(database: Path, at: datetime) -> Path | None:
 
 
 def _remove(database: Path) -> None:
-    for left in ("", "-wal", "-shm", "-journal"):
-        database.with_name(database.name + left).unlink(missing_ok=True)
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        database.with_name(database.name + suffix).unlink(missing_ok=True)

@@ -69,10 +69,10 @@ class SupervisedStep:
 
     async def back_off(self, error: Exception) -> None:
         """Log ``error`` unless it is the one logged last, and wait longer each time."""
-        if (said := f"{type(error).__name__}: {error}") != self._error:
-            self._error = said
-            told = (self.name, said)
-            _log.warning("%s failed and is retried: %s", *told, exc_info=_trace(error))
+        if (description := f"{type(error).__name__}: {error}") != self._error:
+            self._error = description
+            arguments = (self.name, description)
+            _log.warning("%s failed and is retried: %s", *arguments, exc_info=_trace(error))
         first, longest = self.backoff
         pause = min(first * 2 ** min(self._failures, _MAX_DOUBLINGS), longest)
         self._failures += 1

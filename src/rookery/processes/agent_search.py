@@ -20,14 +20,14 @@ def caller_of(pid: int, program: str) -> Process | None:
 
     If the program runs itself again, as npm packages do, it is the outer one.
     """
-    found = None
+    nearest = None
     for each in walk_up(pid):
         argv = system.argv(each.pid)
         is_agent = program_of(argv) == program
-        if found and (not is_agent or _is_script(argv)):
+        if nearest and (not is_agent or _is_script(argv)):
             break
-        found = each if is_agent else None
-    return found
+        nearest = each if is_agent else None
+    return nearest
 
 
 def runs_program(pid: int, program: str) -> bool:
@@ -80,42 +80,42 @@ def find_agent(
 
     ``programs`` maps programs to agents.
     """
-    found = list(_outermost(table, pid, programs, set()))
-    if not found:
+    agents = list(_outermost(table, pid, programs, set()))
+    if not agents:
         return None
-    agent, seen = max(found, key=lambda each: each[1].is_in_front)
+    agent, outermost = max(agents, key=lambda each: each[1].is_in_front)
     return FoundProgram(
-        agent, seen.process, tuple(_inner(table, seen.process.pid, agent, programs))
+        agent, outermost.process, tuple(_inner(table, outermost.process.pid, agent, programs))
     )
 
 
 def _outermost(
-    table: ProcessTable, pid: int, programs: Mapping[str, str], known: set[int]
+    table: ProcessTable, pid: int, programs: Mapping[str, str], visited: set[int]
 ) -> Iterator[tuple[str, SeenProcess]]:
     """Yield the agents at or below a process that have no agent above them."""
-    if pid in known or (seen := table.look(pid)) is None:
+    if pid in visited or (entry := table.look(pid)) is None:
         return
-    known.add(pid)
-    agent = programs.get(program_of(seen.argv))
-    if agent and not _is_script(seen.argv):
-        yield agent, seen
+    visited.add(pid)
+    agent = programs.get(program_of(entry.argv))
+    if agent and not _is_script(entry.argv):
+        yield agent, entry
         return
     below = [
         each
         for child in table.children(pid)
-        for each in _outermost(table, child, programs, known)
+        for each in _outermost(table, child, programs, visited)
     ]
     # A shell script with the name of an agent usually calls the agent.
-    yield from below or ([(agent, seen)] if agent else [])
+    yield from below or ([(agent, entry)] if agent else [])
 
 
 def _inner(
     table: ProcessTable, pid: int, agent: str, programs: Mapping[str, str]
 ) -> Iterator[Process]:
     for child in table.children(pid):
-        seen = table.look(child)
-        if seen and programs.get(program_of(seen.argv)) == agent:
-            yield seen.process
+        entry = table.look(child)
+        if entry and programs.get(program_of(entry.argv)) == agent:
+            yield entry.process
             yield from _inner(table, child, agent, programs)
 
 
@@ -152,11 +152,11 @@ def program_of(argv: Sequence[str]) -> str:
     return "" if is_non_interactive else name
 
 
-def _interpreted(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+def _interpreted(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
     """Return what an interpreter runs, and with which arguments."""
     number = 0
-    while number < len(words):
-        word, rest = words[number], words[number + 1 :]
+    while number < len(argv):
+        word, rest = argv[number], argv[number + 1 :]
         if word == "-m" and rest:
             return rest[0], rest[1:]
         if word in _INLINE:
@@ -171,5 +171,5 @@ def _is_script(argv: Sequence[str]) -> bool:
     return _VERSION.sub("", _name(argv[0])) in _SHELLS
 
 
-def _name(word: str) -> str:
-    return _SUFFIX.sub("", word.rstrip("/").rpartition("/")[2].lstrip("-"))
+def _name(argument: str) -> str:
+    return _SUFFIX.sub("", argument.rstrip("/").rpartition("/")[2].lstrip("-"))

@@ -22,8 +22,8 @@ def read_lineage(text: str) -> tuple[Process, ...]:
     """Parse the ancestors that a hook program wrote; empty if it wrote none."""
     if not START_TIMES_COMPARABLE:
         return ()
-    found = [_PROCESS.fullmatch(each) for each in text.split(",")]
-    return tuple(Process(int(each[1]), each[2]) for each in found if each)
+    matches = [_PROCESS.fullmatch(each) for each in text.split(",")]
+    return tuple(Process(int(each[1]), each[2]) for each in matches if each)
 
 
 def named_process(pid: int, started: str, program: str) -> Process | None:
@@ -32,21 +32,21 @@ def named_process(pid: int, started: str, program: str) -> Process | None:
     If the start times are not comparable, the process must run the agent's program.
     """
     if START_TIMES_COMPARABLE:
-        named = Process(pid, started)
-        return named if is_running(named) else None
+        process = Process(pid, started)
+        return process if is_running(process) else None
     return Process.of(pid) if runs_program(pid, program) else None
 
 
-def agent_in_lineage(named: Sequence[Process], program: str) -> Process | None:
+def agent_in_lineage(lineage: Sequence[Process], program: str) -> Process | None:
     """Return the agent among the ancestors of a hook that ran some time ago.
 
     It is the nearest ancestor that still runs the agent's program. If the nearest ancestors
     are all gone, the outer one of them was the agent. ``None`` if that is unclear.
     """
-    running = [each for each in named if is_running(each)]
+    running = [each for each in lineage if is_running(each)]
     for each in running:
         if runs_program(each.pid, program):
             return each
-    nearest = named[:NEAREST_ANCESTORS]
+    nearest = lineage[:NEAREST_ANCESTORS]
     is_gone = bool(nearest) and not any(each in running for each in nearest)
     return nearest[-1] if is_gone else None

@@ -64,19 +64,19 @@ class ProcSystem:
         prefix = f"{name}=".encode()
         with suppress(OSError), Path(f"/proc/{pid}/environ").open("rb") as file:
             variables = file.read(MAX_ENVIRONMENT_BYTES).split(b"\0")
-            found = next((each for each in variables if each.startswith(prefix)), b"")
-            return found.removeprefix(prefix).decode(errors="replace")
+            variable = next((each for each in variables if each.startswith(prefix)), b"")
+            return variable.removeprefix(prefix).decode(errors="replace")
         return ""
 
     def children(self, pid: int) -> Sequence[int]:
         if not _LISTS_CHILDREN:
             return [each for each in self.pids() if self.start_and_parent(each)[1] == pid]
-        found: list[int] = []
+        children: list[int] = []
         # A child is listed under the thread that created it.
         for file in Path(f"/proc/{pid}/task").glob("*/children"):
             with suppress(OSError):
-                found.extend(map(int, file.read_text().split()))
-        return found
+                children.extend(map(int, file.read_text().split()))
+        return children
 
     def folder(self, pid: int) -> str:
         with suppress(OSError):
@@ -146,9 +146,9 @@ def _read(path: str) -> bytes:
     """Read a /proc file whole. There are many, and a ``Path`` takes twice as long."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        found = os.read(descriptor, _USUAL_BYTES)
+        content = os.read(descriptor, _USUAL_BYTES)
         while part := os.read(descriptor, _USUAL_BYTES):
-            found += part
-        return found
+            content += part
+        return content
     finally:
         os.close(descriptor)

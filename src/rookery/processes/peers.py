@@ -41,8 +41,8 @@ def peer_of(connection: socket.socket) -> Peer:
     """Return the peer of a connected unix socket."""
     if hasattr(socket, "SO_PEERCRED"):
         size = struct.calcsize("3i")
-        told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-        pid, uid, _ = struct.unpack("3i", told)
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        pid, uid, _ = struct.unpack("3i", credentials)
         return Peer(pid, uid)
     if sys.platform == "darwin":
         user = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)

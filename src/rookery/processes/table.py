@@ -46,13 +46,13 @@ def ancestors(pid: int) -> tuple[Process, ...]:
 
 def walk_up(pid: int) -> Iterator[Process]:
     """Yield a process and its ancestors lazily, so that a caller can stop early."""
-    seen: set[Process] = set()
+    visited: set[Process] = set()
     while pid > 1:
         started, parent = system.start_and_parent(pid)
-        if started is None or (process := Process(pid, started)) in seen:
+        if started is None or (process := Process(pid, started)) in visited:
             return
         yield process
-        seen.add(process)
+        visited.add(process)
         pid = parent
 
 
@@ -85,11 +85,11 @@ def send_signal(process: Process, pids: Iterable[int], number: int) -> None:
                 os.kill(each.pid, number)
 
 
-def find_newest(words: Collection[str]) -> int | None:
+def find_newest(arguments: Collection[str]) -> int | None:
     """Return this user's newest process whose command line contains all these arguments."""
     # Only the command lines of all processes are read: a start waits for this.
-    called = [pid for pid in system.pids() if set(words) <= set(system.argv(pid))]
-    ours = [pid for pid in called if system.owner(pid) == os.getuid() and Process.of(pid)]
+    matching = [pid for pid in system.pids() if set(arguments) <= set(system.argv(pid))]
+    ours = [pid for pid in matching if system.owner(pid) == os.getuid() and Process.of(pid)]
     began = {pid: at for pid in ours if (at := system.began(pid))}
     return max(began, key=lambda pid: began[pid]) if began else None
 

@@ -79,19 +79,19 @@ class Bridge:
         thread.start()
 
     def _ask(self, line: bytes, message: Any, key: str) -> None:  # noqa: ANN401 - JSON
-        asked = message if isinstance(message, dict) else {}
-        request = self._head(asked, key, len(line)) + line
+        call = message if isinstance(message, dict) else {}
+        request = self._head(call, key, len(line)) + line
         try:
             answer = self._retry(request)
         except Away:
-            self._write_line(_error(asked.get("id"), FAILED, AWAY))
+            self._write_line(_error(call.get("id"), FAILED, AWAY))
         except TimeoutError:
             late = f"The Rookery daemon did not answer within {ANSWER_TIMEOUT_SECONDS:g} s."
-            self._write_line(_error(asked.get("id"), FAILED, late))
+            self._write_line(_error(call.get("id"), FAILED, late))
         else:
-            self._write_line(self._read(asked, answer))
+            self._write_line(self._read(call, answer))
 
-    def _head(self, asked: dict[str, Any], key: str, length: int) -> bytes:
+    def _head(self, request: dict[str, Any], key: str, length: int) -> bytes:
         words = [
             "POST /mcp HTTP/1.1",
             "Host: rookery",
@@ -103,21 +103,21 @@ class Bridge:
         ]
         if self._badge:
             words.append(f"Authorization: Bearer {self._badge}")
-        words += self._protocol_headers(asked)
+        words += self._protocol_headers(request)
         return "\r\n".join([*words, "", ""]).encode()
 
-    def _protocol_headers(self, asked: dict[str, Any]) -> list[str]:
+    def _protocol_headers(self, request: dict[str, Any]) -> list[str]:
         """Return the headers that, by the protocol, must repeat fields of the request."""
-        given = asked.get("params")
-        params = given if isinstance(given, dict) else {}
+        call_params = request.get("params")
+        params = call_params if isinstance(call_params, dict) else {}
         meta = params.get("_meta")
-        own = meta.get(VERSION) if isinstance(meta, dict) else None
-        if own is None:
+        version = meta.get(VERSION) if isinstance(meta, dict) else None
+        if version is None:
             return [f"MCP-Protocol-Version: {self._version}"] if self._version else []
-        told = {"MCP-Protocol-Version": own, "Mcp-Method": asked.get("method")}
+        headers = {"MCP-Protocol-Version": version, "Mcp-Method": request.get("method")}
         if "name" in params:
-            told["Mcp-Name"] = params["name"]
-        return [f"{name}: {_as_header(value)}" for name, value in told.items()]
+            headers["Mcp-Name"] = params["name"]
+        return [f"{name}: {_as_header(value)}" for name, value in headers.items()]
 
     def _retry(self, request: bytes) -> bytes:
         """Repeat the request until the daemon answers. Raises ``Away``."""
@@ -151,17 +151,19 @@ class Bridge:
             raise Away
         return body
 
-    def _read(self, asked: dict[str, Any], body: bytes) -> bytes:
+    def _read(self, request: dict[str, Any], body: bytes) -> bytes:
         try:
             answer: dict[str, Any] = json.loads(body)
         except ValueError:
-            return _error(asked.get("id"), FAILED, "The Rookery daemon's answer is unreadable.")
+            return _error(
+                request.get("id"), FAILED, "The Rookery daemon's answer is unreadable."
+            )
         error = answer.get("error")
         if error and answer.get("id") is None:
             # The daemon refused the request before it parsed it, or could not parse it.
             refused = error.get("message", "The Rookery daemon refused this.")
-            return _error(asked.get("id"), FAILED, refused)
-        if asked.get("method") == "initialize" and "result" in answer:
+            return _error(request.get("id"), FAILED, refused)
+        if request.get("method") == "initialize" and "result" in answer:
             self._version = str(answer["result"].get("protocolVersion", ""))
         return body
 
@@ -177,8 +179,8 @@ class Bridge:
 def _check_peer(connection: socket.socket) -> None:
     """Raise ``OSError`` if another user's program listens: it must not get the badge."""
     if hasattr(socket, "SO_PEERCRED"):
-        told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-        if int.from_bytes(told[4:8], sys.byteorder) != os.getuid():
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        if int.from_bytes(credentials[4:8], sys.byteorder) != os.getuid():
             raise OSError
 
 

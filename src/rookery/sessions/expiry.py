@@ -90,7 +90,7 @@ class Expiry:
         )
 
     async def round(self, gaps: Sequence[ClockGap] = ()) -> None:
-        """Do what is due; ``asleep`` is time that passed on the clock only, oldest first."""
+        """Do what is due; ``gaps`` are times that passed on the clock only, oldest first."""
         await self._end_inactive(gaps)
         await self._end_unidentified(gaps)
         await self._delete_old(gaps)

@@ -120,8 +120,8 @@ class Parts:
         home, settings, limits = self.home, self.settings, self.settings.limits
 
         def environment(agent: str, caller: Mapping[str, str]) -> Mapping[str, str]:
-            own = {**settings.environment, **settings.agent(agent).environment}
-            return {**session_environment(self.login, caller, own), **home.environment}
+            configured = {**settings.environment, **settings.agent(agent).environment}
+            return {**session_environment(self.login, caller, configured), **home.environment}
 
         context = LaunchContext(
             environment=environment,
@@ -184,15 +184,15 @@ class Parts:
     def _discovery(
         self, database: Database, journal: Journal, observed: ObservedRuntime
     ) -> Discovery:
-        own, discovery = self.home.tmux, self.settings.discovery
+        own_socket, discovery = self.home.tmux, self.settings.discovery
         # As tmux itself does it.
-        named = os.environ.get("TMUX_TMPDIR") or self.login.get("TMUX_TMPDIR")
-        root = os.path.realpath(named or "/tmp")  # noqa: S108
+        configured_folder = os.environ.get("TMUX_TMPDIR") or self.login.get("TMUX_TMPDIR")
+        root = os.path.realpath(configured_folder or "/tmp")  # noqa: S108
         folder = Path(root, f"tmux-{os.getuid()}")
 
         def sockets() -> list[Path]:
             if not discovery.enabled:
                 return []
-            return find_sockets(folder, listed=discovery.tmux_sockets, own=own)
+            return find_sockets(folder, listed=discovery.tmux_sockets, own=own_socket)
 
-        return Discovery(database, journal, AGENTS, observed, Kernel(), sockets, own)
+        return Discovery(database, journal, AGENTS, observed, Kernel(), sockets, own_socket)

@@ -22,11 +22,13 @@ def user_error(error: Exception, home: Home) -> Exception:
         return HomeUnusable(f"{error.filename or home.state}: {error.strerror}")
     cause = error if isinstance(error, sqlite3.Error) else error.__cause__
     if isinstance(cause, sqlite3.Error) and not isinstance(error, DiskFull):
-        said = error.args[0] if isinstance(error, StoreBroken) else f"{home.database}: {cause}"
+        problem = (
+            error.args[0] if isinstance(error, StoreBroken) else f"{home.database}: {cause}"
+        )
         if _is_damage(cause):
             advice = "Restore a backup:  rookery restore FILE"
-            return StoreBroken(f"{said}. {advice}", remedy="restore")
-        return StoreBroken(said)
+            return StoreBroken(f"{problem}. {advice}", remedy="restore")
+        return StoreBroken(problem)
     return error
 
 

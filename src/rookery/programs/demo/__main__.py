@@ -25,9 +25,9 @@ EXIT_HOOKS_TIMEOUT_S = 1.0
 class EventLoop:
     """Waits for keys, hooks, signals and time, and keeps the screen up to date."""
 
-    def __init__(self, asked: Options, terminal: DemoTerminal) -> None:
-        self._hooks = Hooks(asked.hooks, time.monotonic)
-        self._program = Program(asked, self._hooks, time.monotonic)
+    def __init__(self, parsed: Options, terminal: DemoTerminal) -> None:
+        self._hooks = Hooks(parsed.hooks, time.monotonic)
+        self._program = Program(parsed, self._hooks, time.monotonic)
         self._terminal = terminal
         self._signals = Signals()
         self._decoder = Decoder()
@@ -100,14 +100,14 @@ class EventLoop:
 
 
 def main() -> int:
-    asked = options.read(sys.argv[1:])
+    parsed = options.read(sys.argv[1:])
     try:
-        terminal = DemoTerminal(is_alternate=asked.alternate_screen)
+        terminal = DemoTerminal(is_alternate=parsed.alternate_screen)
     except termios.error:
         sys.stderr.write("The demo agent needs a terminal.\n")
         return 2
     with terminal:
-        status = EventLoop(asked, terminal).run()
+        status = EventLoop(parsed, terminal).run()
     if status.signal is not None:
         die_of(status.signal)
     return status.code

@@ -34,22 +34,22 @@ class Options:
 def read(arguments: Sequence[str]) -> Options:
     """Read the command line. Exits with a message if it is invalid."""
     parser = _parser()
-    asked = parser.parse_args(arguments)
+    parsed = parser.parse_args(arguments)
     hooks: HookCommands = {}
-    if asked.settings and not asked.no_hooks:
+    if parsed.settings and not parsed.no_hooks:
         try:
-            hooks = read_hooks(asked.settings.read_text(encoding="utf-8"))
+            hooks = read_hooks(parsed.settings.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            parser.error(f"--settings {asked.settings}: {error}")
+            parser.error(f"--settings {parsed.settings}: {error}")
     return Options(
-        session_id=str(asked.resume or asked.session_id or uuid4()),
-        source="resume" if asked.resume else "startup",
-        model=asked.model,
-        permission_mode=asked.permission_mode,
+        session_id=str(parsed.resume or parsed.session_id or uuid4()),
+        source="resume" if parsed.resume else "startup",
+        model=parsed.model,
+        permission_mode=parsed.permission_mode,
         hooks=hooks,
-        alternate_screen=asked.alternate_screen,
-        trust_dialog=asked.trust_dialog,
-        startup_delay=asked.startup_delay,
+        alternate_screen=parsed.alternate_screen,
+        trust_dialog=parsed.trust_dialog,
+        startup_delay=parsed.startup_delay,
         home=Path(os.environ.get("ROOKERY_DEMO_HOME") or Path.home() / ".rookery-demo"),
     )
 

@@ -61,8 +61,8 @@ def read(prompt: str) -> Iterator[ScriptStep]:
     """Read the steps of ``prompt``; a line that is no step is echoed."""
     for part in _SEPARATOR.split(prompt):
         if line := part.strip():
-            found = _VERB.fullmatch(line)
-            step = _READERS[found[1]](found[2]) if found else None
+            match = _VERB.fullmatch(line)
+            step = _READERS[match[1]](match[2]) if match else None
             yield step or Say(f"Echo: {line}")
 
 

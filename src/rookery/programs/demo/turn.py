@@ -170,9 +170,9 @@ class ScriptedTurn:
         self._session.print(BlockKind.WORDS, f"{call.name}({text})")
         return self._run_hooks("PreToolUse", **call.fields, tool_use_id=call.id)
 
-    def _ask(self, asked: ChoiceDialog, call: _ToolCall) -> ChoiceDialog:
-        asked.hook = self._run_hooks("PermissionRequest", **call.fields)
-        return asked
+    def _ask(self, shown_dialog: ChoiceDialog, call: _ToolCall) -> ChoiceDialog:
+        shown_dialog.hook = self._run_hooks("PermissionRequest", **call.fields)
+        return shown_dialog
 
     def _conclude(
         self, call: _ToolCall, decision: Decision, result: str, response: HookFields

@@ -82,8 +82,8 @@ async def read_roll(server: AnyServer, pane: str, *, history: bool = True) -> Pa
     for _ in range(MAX_CAPTURES):
         size, limit, row, alternate, mark = place
         options = ("-J", *(("-S", "-") if history else ()), "-E", row)
-        asked = line("display-message", "-p", "-t", pane, _PLACE)
-        text, ((answer, *_),) = await _captured(server, pane, options, asked)
+        question = line("display-message", "-p", "-t", pane, _PLACE)
+        text, ((answer, *_),) = await _captured(server, pane, options, question)
         before, place = place, _fields(answer)
         if place == before:
             break
@@ -101,8 +101,8 @@ async def read_foot(server: AnyServer, pane: str) -> tuple[str, ...]:
 
 
 async def _place(server: AnyServer, pane: str) -> list[str]:
-    asked = line("display-message", "-p", "-t", pane, _PLACE)
-    ((answer, *_),) = await server.ask(asked)
+    question = line("display-message", "-p", "-t", pane, _PLACE)
+    ((answer, *_),) = await server.ask(question)
     return _fields(answer)
 
 
@@ -112,8 +112,8 @@ def _fields(answer: bytes) -> list[str]:
 
 async def look_around(server: AnyServer, pane: str) -> PaneSnapshot:
     clients = line("list-clients", "-F", "#{client_control_mode} #{client_activity} #{pane_id}")
-    asked = line("display-message", "-p", "-t", pane, _ASKED)
-    text, ((answer, *_), people) = await _captured(server, pane, ("-e",), asked, clients)
+    question = line("display-message", "-p", "-t", pane, _ASKED)
+    text, ((answer, *_), people) = await _captured(server, pane, ("-e",), question, clients)
     mode, synchronized, pasted, entered, enters, shown = answer.decode().split(" ")
     return PaneSnapshot(
         screen=read_styled(text),
@@ -170,7 +170,7 @@ def _passing_file(folder: Path) -> Iterator[Path]:
 
 
 def _text(file: Path) -> str:
-    said = file.read_bytes().decode(errors="replace")
-    if not said.endswith("\n"):  # tmux does not report a partial write
+    output = file.read_bytes().decode(errors="replace")
+    if not output.endswith("\n"):  # tmux does not report a partial write
         raise ScreenUnread
-    return said.removesuffix("\n")
+    return output.removesuffix("\n")

@@ -189,11 +189,11 @@ class ControlClient:
         while not waiting.answered.done():
             # Each caller watches the head of the queue, whose own caller may have been
             # cancelled.
-            left = self._progress_at + deadline - self._now()
-            if left <= 0:
+            remaining = self._progress_at + deadline - self._now()
+            if remaining <= 0:
                 self._disconnect("it did not answer")
                 raise TmuxSilent(deadline)
-            await asyncio.wait([waiting.answered], timeout=left)
+            await asyncio.wait([waiting.answered], timeout=remaining)
 
     def _note_progress(self) -> None:
         self._progress_at = self._now()

@@ -45,5 +45,5 @@ async def _type(server: AnyServer, pane: str, words: str, noted: bytes) -> None:
 
 async def last_receipt(server: AnyServer, pane: str) -> str:
     """Return the receipt of the last step that was taken in a dialog of the pane."""
-    (said,) = await server.ask(line("display-message", "-p", "-t", pane, f"#{{{PRESSED}}}"))
-    return b"".join(said).decode(errors="replace").strip()
+    (receipt,) = await server.ask(line("display-message", "-p", "-t", pane, f"#{{{PRESSED}}}"))
+    return b"".join(receipt).decode(errors="replace").strip()

@@ -53,12 +53,12 @@ def _read(text: str) -> PaneRow:
 
 def places(rows: Iterable[PaneRow]) -> dict[str, Place]:
     """Return where each of Rookery's sessions is, by the name under which it was created."""
-    found: dict[str, Place] = {}
+    places: dict[str, Place] = {}
     # Marked panes first: a person may have split a window, and the new pane has no mark.
     for row in sorted(rows, key=lambda row: not row.mark):
         if row.mark or row.session.startswith(PREFIX):
-            found.setdefault(row.mark or row.session, row.place)
-    return found
+            places.setdefault(row.mark or row.session, row.place)
+    return places
 
 
 def is_there(rows: Iterable[PaneRow], place: Place) -> bool:

@@ -190,14 +190,14 @@ class ObservedRuntime:
 
     def _require_in_front(self, observed: ObservedPane) -> None:
         """Raise ``Occupied`` if keys would reach a shell instead of the agent."""
-        if (seen := self._find_process(observed)) is None:
+        if (process := self._find_process(observed)) is None:
             raise safe_input.program_ended()
-        if not seen.is_in_front:
+        if not process.is_in_front:
             raise Occupied(BlockedReason.BACKGROUND, "it was put into the background.")
 
     def _find_process(self, observed: ObservedPane) -> SeenProcess | None:
-        seen = self._table.look(observed.process.pid)
-        return seen if seen and seen.process == observed.process else None
+        process = self._table.look(observed.process.pid)
+        return process if process and process.process == observed.process else None
 
     def _watch_process(self, observed: ObservedPane) -> None:
         def ended() -> None:

@@ -112,8 +112,8 @@ def quote(text: str) -> str:
 
     tmux still takes one that begins with ``-`` for a flag: put ``--`` before it.
     """
-    if found := _UNSPEAKABLE.search(text):
-        message = f"{found[0]!r} at {found.start()}"
+    if match := _UNSPEAKABLE.search(text):
+        message = f"{match[0]!r} at {match.start()}"
         raise Unspeakable(message)
     # Within single quotes nothing is special to tmux; a quote closes, escapes and reopens them.
     return "'" + text.replace("'", "'\\''") + "'"
@@ -176,12 +176,12 @@ class ProtocolQuestion:
 
 
 def _lingers(spoken: bytes) -> bool:
-    found = _SPOKEN.fullmatch(spoken)
-    if found is None:
+    match = _SPOKEN.fullmatch(spoken)
+    if match is None:
         message = f"not made by line(): {spoken[:80]!r}"
         raise Unspeakable(message)
     # tmux accepts abbreviated command names.
-    return any(name.startswith(found[1].decode()) for name in _LINGERING)
+    return any(name.startswith(match[1].decode()) for name in _LINGERING)
 
 
 @dataclass(slots=True)

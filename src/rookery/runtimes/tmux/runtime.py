@@ -107,10 +107,10 @@ class TmuxRuntime:
         program = resources.files("rookery.programs") / "launch.py"
         width, height = SIZE.split("x")
         words = (sys.executable, "-I", "-S", str(program), str(file))
-        told = ("-P", "-F", "#{pane_id} #{pane_pid}")
+        print_format = ("-P", "-F", "#{pane_id} #{pane_pid}")
         size = ("-x", width, "-y", height)
-        made = line("new-session", "-d", *told, "-s", name, *size, *words)
-        ((answer,), *_) = await self.server.ask(made, *listing.mark(f"={name}:", name))
+        new_session = line("new-session", "-d", *print_format, "-s", name, *size, *words)
+        ((answer,), *_) = await self.server.ask(new_session, *listing.mark(f"={name}:", name))
         pane, pid = answer.decode().split(" ")
         return Place(name, pane, int(pid))
 
@@ -120,8 +120,8 @@ class TmuxRuntime:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", errors="surrogateescape") as private:
             environment = dict(launch.environment)
-            what = {"argv": launch.argv, "environment": environment}
-            json.dump({**what, "folder": str(launch.folder)}, private)
+            launch_file = {"argv": launch.argv, "environment": environment}
+            json.dump({**launch_file, "folder": str(launch.folder)}, private)
         return file
 
     async def adopt(
@@ -284,8 +284,8 @@ class TmuxRuntime:
         if pane.is_over:
             return
         pane.is_over = True
-        gone = Vanished(pane.session)
-        self._sightings.put_nowait(Exited(pane.session, *how, screen) if how else gone)
+        vanished = Vanished(pane.session)
+        self._sightings.put_nowait(Exited(pane.session, *how, screen) if how else vanished)
 
     async def _last_screen(self, pane: Pane) -> tuple[str, ...]:
         return await captures.read_screen(self.server, pane.place.pane, history=True)
@@ -312,8 +312,8 @@ class TmuxRuntime:
 
     async def _cut_off_panes(self) -> list[Pane]:
         rows = await listing.list_rows(self.server)
-        known = [pane for pane in self._panes.values() if not pane.is_over]
-        return [pane for pane in known if listing.is_cut_off(rows, pane.place, pane.window)]
+        live = [pane for pane in self._panes.values() if not pane.is_over]
+        return [pane for pane in live if listing.is_cut_off(rows, pane.place, pane.window)]
 
     async def _relink_panes(self) -> None:
         """After a reconnect, link every pane again, and find the panes that are gone.

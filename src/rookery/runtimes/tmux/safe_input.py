@@ -121,17 +121,17 @@ async def paste(
     # tmux 3.3 crashes, with all its panes, on a paste into a dead pane: tmux/tmux#3830.
     if_dead = ("-F", "-t", pane, "#{pane_dead}")
     dropped = command("delete-buffer", "-b", file.name)
-    told = command("display-message", "-p", "its program has ended")
+    message = command("display-message", "-p", "its program has ended")
     typed = command("paste-buffer", "-d", "-p", "-r", "-b", file.name, "-t", pane)
-    kept = {PASTED: receipt, MARK_OPTION: mark}
+    options = {PASTED: receipt, MARK_OPTION: mark}
     noted = " ; ".join(
-        command("set-option", "-p", "-t", pane, name, value) for name, value in kept.items()
+        command("set-option", "-p", "-t", pane, name, value) for name, value in options.items()
     )
     # In one write, which tmux gets whole or not at all if the daemon dies.
     _, has_ended = await server.ask(
         # A person may have begun to scroll at this moment: copy mode would take the keys.
         line("copy-mode", "-q", "-t", pane),
-        line("if-shell", *if_dead, f"{dropped} ; {told}", f"{typed} ; {noted}"),
+        line("if-shell", *if_dead, f"{dropped} ; {message}", f"{typed} ; {noted}"),
     )
     if has_ended:
         raise program_ended()

@@ -49,8 +49,8 @@ class Mark:
     def read(text: str) -> Mark | None:
         """Decode a stored mark; ``None`` if Rookery did not write it."""
         try:
-            kept = json.loads(base64.urlsafe_b64decode(text))
-            return Mark(**{**kept, "above": tuple(kept["above"])})
+            fields = json.loads(base64.urlsafe_b64decode(text))
+            return Mark(**{**fields, "above": tuple(fields["above"])})
         except (NotBase64, ValueError, TypeError, KeyError):
             return None
 
@@ -141,9 +141,9 @@ class _Search:
         yield from range(self._mark.count, 0, -step)
 
     def _fits(self, place: int) -> bool:
-        known = min(len(self._mark.above), place)
-        above = self._digests[place - known : place]
-        return place < len(self._lines) and above == self._mark.above[-known:]
+        compared = min(len(self._mark.above), place)
+        above = self._digests[place - compared : place]
+        return place < len(self._lines) and above == self._mark.above[-compared:]
 
     def _has_echo(self, place: int) -> bool:
         following = (_squeezed(each) for each in self._lines[place:])
@@ -152,14 +152,14 @@ class _Search:
 
     def _most_alike(self) -> int:
         """Return the index above which most lines match the stored ones; 0 if none fits."""
-        best, most = 0, 0
+        best, most_alike = 0, 0
         for place in range(1, len(self._lines)):
-            known = min(len(self._mark.above), place)
-            above = self._mark.above[-known:]
-            pairs = zip(self._digests[place - known : place], above, strict=True)
+            compared = min(len(self._mark.above), place)
+            above = self._mark.above[-compared:]
+            pairs = zip(self._digests[place - compared : place], above, strict=True)
             alike = sum(ours == theirs for ours, theirs in pairs if theirs)
-            if alike > most and 2 * alike >= sum(map(bool, above)):
-                best, most = place, alike
+            if alike > most_alike and 2 * alike >= sum(map(bool, above)):
+                best, most_alike = place, alike
         return best
 
 
@@ -169,5 +169,5 @@ def _squeezed(line: str) -> str:
 
 def _digest(line: str) -> str:
     """Return a short digest of a line; empty for an empty line."""
-    said = line.rstrip()
-    return blake2s(said.encode(errors="replace"), digest_size=4).hexdigest() if said else ""
+    text = line.rstrip()
+    return blake2s(text.encode(errors="replace"), digest_size=4).hexdigest() if text else ""

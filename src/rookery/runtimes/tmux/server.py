@@ -171,8 +171,8 @@ class Server:
                 *where, flags="ignore-size,pause-after=1", hear=self._hear
             ) as outputs,
         ):
-            asked = line("display-message", "-p", "#{pid} #{session_id}")
-            ((answer,),) = await commands.ask(asked)
+            question = line("display-message", "-p", "#{pid} #{session_id}")
+            ((answer,),) = await commands.ask(question)
             pid, self.hub = answer.decode().split(" ")
             self.pid = int(pid)
             self.process = Process.of(self.pid)
@@ -202,9 +202,9 @@ def start_server(site: ServerSite) -> None:
     width, height = SIZE.split("x")
     # The hub's own window keeps the session alive, and prints nothing.
     hub = ("new-session", "-d", "-s", HUB, "-x", width, "-y", height, "cat")
-    made = _run(site, "-f", str(configuration), *hub)
-    if made.returncode and not _has_hub(site):
-        raise RuntimeFailed(f"tmux could not be started: {made.stderr.strip()}")
+    created = _run(site, "-f", str(configuration), *hub)
+    if created.returncode and not _has_hub(site):
+        raise RuntimeFailed(f"tmux could not be started: {created.stderr.strip()}")
 
 
 def _has_hub(site: ServerSite) -> bool:
@@ -225,7 +225,7 @@ def end_old_lines(site: ServerSite) -> None:
 def version_of(tmux: str) -> tuple[int, int]:
     """Return tmux's version. Raises ``TmuxUnusable`` if it is missing or too old."""
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [tmux, "-V"],
             capture_output=True,
             text=True,
@@ -242,10 +242,10 @@ def version_of(tmux: str) -> tuple[int, int]:
         raise TmuxUnusable(
             f"tmux did not answer within {COMMAND_TIMEOUT_SECONDS:g} s; try again."
         ) from error
-    found = re.search(r"(\d+)\.(\d+)", said)
-    version = (int(found[1]), int(found[2])) if found else (9, 9)  # "tmux master"
+    numbers = re.search(r"(\d+)\.(\d+)", output)
+    version = (int(numbers[1]), int(numbers[2])) if numbers else (9, 9)  # "tmux master"
     if version < OLDEST_VERSION:
-        raise TmuxUnusable(f"this is {said.strip()}.")
+        raise TmuxUnusable(f"this is {output.strip()}.")
     return version
 
 

@@ -194,8 +194,8 @@ def _empty_box(parcel: Parcel, around: PaneSnapshot) -> DeliveryState:
 def _require_useful_enter(pane: Pane, parcel: Parcel, around: PaneSnapshot) -> None:
     """Raise ``WordsRefused`` if another Enter on the same message is pointless."""
     name, dialect = pane.agent.name, pane.agent.screen
-    if dialect and (said := dialect.why_refused(around.screen, parcel.words)):
-        raise WordsRefused(f"{name} refused it: {said}")
+    if dialect and (refusal := dialect.why_refused(around.screen, parcel.words)):
+        raise WordsRefused(f"{name} refused it: {refusal}")
     if around.enters >= MAX_ENTERS:
         raise WordsRefused(
             f"Enter was pressed {around.enters} times, and {name} did not accept it."
