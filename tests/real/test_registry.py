@@ -24,11 +24,12 @@ ASKING = "bash: touch made;; say: allowed"
 class Hands:
     """A person with a Claude of their own, and a Rookery beside it."""
 
-    def __init__(self, rookery: Rookery, own: ByHand, models: str) -> None:
+    def __init__(self, rookery: Rookery, own: ByHand, models: ModelServer) -> None:
         self.rookery = rookery
+        self.models = models
         self._own = own
         config = rookery.folder / "claude"
-        self.pane = own.claude("work", rookery.project, config, models)
+        self.pane = own.claude("work", rookery.project, config, models.url)
 
     def sessions(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.rookery.client.get("sessions")["sessions"]
@@ -44,8 +45,12 @@ class Hands:
         return len(found) == 1 and found[0]["activity"] == activity
 
     def type(self, words: str) -> None:
+        """Type words, and Enter once they stand there: read at once, it is a part of them."""
         eventually(lambda: "❯" in self._own.screen(self.pane))
-        self._own.type(self.pane, words)
+        self._own.tmux("send-keys", "-t", self.pane, "-l", words)
+        last = words.rsplit(maxsplit=1)[-1]
+        eventually(lambda: last in self._own.screen(self.pane))
+        self._own.press(self.pane, "Enter")
 
     def answer(self, key: str) -> None:
         """Press a key until the dialog is gone: Claude takes none in its first moments."""
@@ -74,7 +79,7 @@ def hands(cold: Rookery, tmp_path: Path) -> Iterator[Hands]:
     with ModelServer() as models:
         configure(cold, models.url)
         cold.up()
-        yield Hands(cold, own, models.url)
+        yield Hands(cold, own, models)
         own.clear_away()
 
 
@@ -92,8 +97,9 @@ def test_it_is_found_without_any_hook(hands: Hands) -> None:
 def test_its_activity_is_followed_without_any_hook(hands: Hands) -> None:
     eventually(lambda: hands.does("idle"))
 
-    hands.type(f"sleep: 1;; {ASKING}")
+    hands.type(f"gate: seen;; {ASKING}")
     eventually(lambda: hands.does("working"))
+    hands.models.open_gate("seen")
     eventually(lambda: hands.does("permission"))
     hands.answer("1")
     eventually(lambda: hands.does("idle"))
@@ -109,10 +115,11 @@ def test_its_activity_is_followed_without_any_hook(hands: Hands) -> None:
 def test_what_it_answers_is_read_where_it_wrote_it_down(hands: Hands) -> None:
     eventually(lambda: hands.does("idle"))
 
-    for words in ("the **first** answer", "the second\n\n1. of two"):
-        typed = f"sleep: 1;; say: {words}".replace("\n", "\\n")
+    for gate, words in (("1", "the **first** answer"), ("2", "the second\n\n1. of two")):
+        typed = f"gate: {gate};; say: {words}".replace("\n", "\\n")
         hands.type(typed)
         eventually(lambda: hands.does("working"))
+        hands.models.open_gate(gate)
         eventually(lambda: hands.does("idle"))
 
         assert hands.last_turn() == (typed, words)

@@ -50,8 +50,9 @@ REREAD_PAUSE_S = 0.03
 MAX_ANSWER_LOOKS = 10
 
 #: Seconds between two looks for a folder that does not exist yet, and at processes that may
-#: have been killed.
-FOLLOW_INTERVAL_S = 2.0
+#: have been killed. Well below the time in which ``sessions.headless`` ends such a session
+#: without knowing how its process ended.
+FOLLOW_INTERVAL_S = 0.5
 
 #: Milliseconds in which changes are batched, and between two checks for them.
 DEBOUNCE_MS, STEP_MS = 30, 10
