@@ -19,6 +19,15 @@ def cold(tmp_path: Path) -> Iterator[Rookery]:
     rookery.clear_away()
 
 
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rookery]:
+    """Give one running home for all tests that change nothing and start no session."""
+    rookery = Rookery(tmp_path_factory.mktemp("served"))
+    rookery.up()
+    yield rookery
+    rookery.clear_away()
+
+
 @pytest.fixture
 def models() -> Iterator[ModelServer]:
     """Give a scripted model, on loopback."""

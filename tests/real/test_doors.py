@@ -514,9 +514,9 @@ def test_the_doctor_finds_all_well_and_shows_no_secret(rookery: Rookery) -> None
     ],
 )
 def test_every_command_says_something_sensible_at_once(
-    rookery: Rookery, words: list[str], said: str
+    served: Rookery, words: list[str], said: str
 ) -> None:
-    done = rookery.run(*words)
+    done = served.run(*words)
 
     assert done.returncode == 0
     assert said in done.stdout

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,15 +14,6 @@ from tests.support.real.http import bearer, port_of
 from tests.support.real.rookery import SOON, Rookery
 
 pytestmark = pytest.mark.real
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rookery]:
-    """Give one running home for all tests here: they change nothing."""
-    rookery = Rookery(Path(tmp_path_factory.mktemp("http")))
-    rookery.up()
-    yield rookery
-    rookery.clear_away()
 
 
 def spoken(

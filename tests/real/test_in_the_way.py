@@ -126,8 +126,8 @@ def test_a_list_says_why_words_wait(rookery: Rookery) -> None:
     ],
     ids=lambda words: words[0],
 )
-def test_what_is_unknown_has_one_exit_code(rookery: Rookery, words: tuple[str, ...]) -> None:
-    done = rookery.run(*words[1:])
+def test_what_is_unknown_has_one_exit_code(served: Rookery, words: tuple[str, ...]) -> None:
+    done = served.run(*words[1:])
 
     assert done.returncode == 5
     assert "'nothing'" in done.stderr or "nobody" in done.stderr

@@ -203,13 +203,13 @@ def test_names_are_unique_among_the_living(rookery: Rookery) -> None:
     ],
 )
 def test_a_start_that_cannot_be_is_refused_with_what_to_do(
-    rookery: Rookery, words: list[str], complaint: str
+    served: Rookery, words: list[str], complaint: str
 ) -> None:
-    done = rookery.run("start", *words)
+    done = served.run("start", *words)
 
     assert done.returncode == 2
     assert complaint in done.stderr
-    assert rookery.json("ls", "--all")["sessions"] == []
+    assert served.json("ls", "--all")["sessions"] == []
 
 
 @pytest.mark.spec("A3")
