@@ -223,9 +223,11 @@ def test_a_master_that_is_busy_or_asks_is_told_once_afterwards(
     rookery: Rookery, models: ModelServer
 ) -> None:
     rookery.start("master", agent="claude")
-    start_worker(rookery, "demo", "sleep: 0.5;; say: done")
+    start_worker(rookery, "claude", "gate: worker;; say: done")
     rookery.send("master", ASKING)
     eventually(lambda: rookery.session("master")["activity"] == "permission")
+    eventually(lambda: any(record.gate == "worker" for record in models.log))
+    models.open_gate("worker")
     eventually(partial(is_idle, rookery, "worker"))
     early = told(rookery)
 
