@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
@@ -98,6 +99,15 @@ def holder_of_process(db: Connection, process: str) -> SessionId | None:
         f"select id from sessions where process = ? and {LIVE}", (process,)
     ).fetchone()
     return SessionId(row["id"]) if row else None
+
+
+def ended_at(db: Connection, agent: str, process: str, native_id: NativeId) -> datetime | None:
+    """Return when the last session with this process and native id ended, if any did."""
+    (at,) = db.execute(
+        "select max(ended_at) from sessions where agent = ? and native_id = ? and process = ?",
+        (agent, native_id, process),
+    ).fetchone()
+    return datetime.fromisoformat(at) if at else None
 
 
 def of_processes(db: Connection, processes: Sequence[str]) -> dict[str, SessionId]:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
@@ -53,6 +54,9 @@ MAX_ANSWER_LOOKS = 10
 #: have been killed. Well below the time in which ``sessions.headless`` ends such a session
 #: without knowing how its process ended.
 FOLLOW_INTERVAL_S = 0.5
+
+#: How long a process may still write its file after it has reported the end of its session.
+MAX_EXIT_TIME = timedelta(seconds=30)
 
 #: Milliseconds in which changes are batched, and between two checks for them.
 DEBOUNCE_MS, STEP_MS = 30, 10
@@ -148,7 +152,9 @@ class SessionFilesWatch:
 
     def _record(self, db: Connection, entry: SessionEntry, answer: Answer) -> FileReport | None:
         """Record the claim of a file. Returns a report to settle a moment later, if any."""
-        session = sessions.get(db, self._find(db, entry))
+        if (found := self._find(db, entry)) is None:
+            return None
+        session = sessions.get(db, found)
         if entry.claim is None or session.status.is_over:
             return None
         known, claim = evidence.known(db, session), entry.claim
@@ -169,12 +175,18 @@ class SessionFilesWatch:
             self.journal.append(db, BackgroundEnded(session.id))
         return report if missed_facts(db, report) else None
 
-    def _find(self, db: Connection, entry: SessionEntry) -> SessionId:
-        """Return the session of a process; a new one if the process is unknown."""
+    def _find(self, db: Connection, entry: SessionEntry) -> SessionId | None:
+        """Return the session of a process; a new one if the process is unknown.
+
+        ``None`` if its session has ended and the file reports nothing newer.
+        """
         process = Process(entry.pid, entry.started).key
         existing = session_bindings.of_process(db, self.agent, process, entry.native_id)
         if existing:
             return existing
+        ended_at = session_bindings.ended_at(db, self.agent, process, entry.native_id)
+        if ended_at and (entry.claim is None or entry.claim.at < ended_at + MAX_EXIT_TIME):
+            return None
         arrival = Arrival(
             agent=self.agent,
             native_id=entry.native_id,
