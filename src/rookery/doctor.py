@@ -88,12 +88,13 @@ def examine(
     ]
 
 
-def examine_alone(home: Home) -> list[Check]:
-    """Check what can be checked while no daemon runs."""
+def examine_alone(home: Home, daemon_error: str = "") -> list[Check]:
+    """Check what can be checked without the daemon: it does not run, or answers an error."""
     config = _config(home)
     why_not = "it does not run" if config.ok else "it does not run, nor can it: see config"
+    advice = "rookery up" if config.ok and not daemon_error else ""
     return [
-        Check("daemon", ok=False, detail=why_not, advice="rookery up" if config.ok else ""),
+        Check("daemon", ok=False, detail=daemon_error or why_not, advice=advice),
         Check("python", ok=True, detail=platform.python_version()),
         _tmux(),
         config,

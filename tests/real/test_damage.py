@@ -137,6 +137,40 @@ def test_a_database_that_is_damaged_while_it_is_used_is_an_error_each_time(
     assert rookery.ask("one", "say: again") == "again"
 
 
+@pytest.mark.spec("K4")
+def test_a_daemon_whose_database_is_damaged_can_be_diagnosed_and_stopped(
+    rookery: Rookery,
+) -> None:
+    rookery.start("one")
+    copy = rookery.folder / "copy.db"
+    rookery.run("backup", str(copy))
+    with closing(open_file(rookery.home.database)) as db:
+        db.execute("pragma wal_checkpoint(truncate)")
+        query = "select rootpage from sqlite_schema where name = 'sessions'"
+        (root,) = db.execute(query).fetchone()
+        (size,) = db.execute("pragma page_size").fetchone()
+    with rookery.home.database.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xaa" * size)
+
+    listed, doctor = rookery.run("ls"), rookery.run("doctor")
+    up, foreground = rookery.run("up", "--detach"), rookery.run("up")
+    down = rookery.run("down")
+    rookery.stop()
+    restored = rookery.run("restore", str(copy))
+    rookery.up()
+
+    assert "rookery restore FILE" in listed.stderr
+    assert doctor.returncode == 1
+    assert "rookery restore FILE" in doctor.stdout
+    assert "folder state" in doctor.stdout
+    for each in (up, foreground):
+        assert each.returncode == 1
+        assert "hangs" not in each.stderr
+        assert "rookery restore FILE" in each.stderr
+    assert (down.returncode, restored.returncode) == (0, 0)
+
+
 #: Seconds in which a command that needs tmux must be answered, whatever tmux does.
 ANSWERED = 10.0
 

@@ -26,6 +26,7 @@ from rookery.operations.catalog import OPERATIONS
 from rookery.operations.context import Context
 from rookery.operations.idempotency import ask
 from rookery.operations.operation import Operation, shape_of
+from rookery.store.damage import as_store_broken
 from rookery.supervise import first_of
 
 T = TypeVar("T")
@@ -153,7 +154,7 @@ def _methods_of(request: Request) -> set[str]:
 
 
 async def _refuse_store_error(request: Request, error: Exception) -> Response:
-    return _error(503, code_of(StoreBroken), str(StoreBroken(error)))
+    return _error(503, code_of(StoreBroken), str(as_store_broken(error)))
 
 
 async def _drop_disconnected(request: Request, error: Exception) -> Response:

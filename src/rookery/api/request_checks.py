@@ -13,11 +13,12 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rookery.api.callers import Callers
-from rookery.model.errors import Forbidden, RuntimeFailed, StoreBroken
+from rookery.model.errors import Forbidden, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity
 from rookery.operations.context import Context
 from rookery.store import tokens
+from rookery.store.damage import as_store_broken
 
 #: Bytes of one request: the longest message in JSON's longest encoding.
 MAX_REQUEST_BYTES = 8 * 1024 * 1024
@@ -74,7 +75,7 @@ class Guard:
             await _send_refusal(refusal, scope, receive, send)
             return
         except sqlite3.Error as error:
-            broken = Refusal(503, "store-broken", str(StoreBroken(error)))
+            broken = Refusal(503, "store-broken", str(as_store_broken(error)))
             await _send_refusal(broken, scope, receive, send)
             return
         await self._app(scope, _counted(receive), send)

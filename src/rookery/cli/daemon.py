@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,9 +14,9 @@ from threading import Thread
 import click
 
 from rookery import __version__
-from rookery.cli.daemon_process import find_daemon, is_alive
+from rookery.cli.daemon_process import find_daemon, is_alive, stop_by_signal
 from rookery.cli.daemon_waits import pause
-from rookery.cli.exit_codes import FAILED
+from rookery.cli.exit_codes import FAILED, REFUSED_CALLERS
 from rookery.cli.options import as_json, home, pass_client
 from rookery.cli.render import (
     HELD,
@@ -40,6 +39,7 @@ from rookery.model.errors import (
     NotRunning,
     StoreBroken,
     TimedOut,
+    Unreadable,
 )
 from rookery.quick_python_import import without_collections
 
@@ -94,7 +94,7 @@ def _run(here: Home) -> None:
             remark(f"Or start with a new database:  mkdir {aside} && mv {files} {aside}")
         sys.exit(FAILED)
     except AlreadyRunning as error:
-        complain(f"{error} {_SILENT}")
+        complain(f"{error} {_why_unusable(here)}")
         sys.exit(FAILED)
     say("Rookery is down; agents in tmux keep running.")
 
@@ -186,14 +186,29 @@ def _wait_for_other(here: Home, pid: int, errors: Path) -> None:
     statuses: list[StatusInfo] = []
 
     def answers() -> bool:
-        statuses.extend(filter(None, [_status(here)]))
+        with suppress(NotRunning):
+            statuses.append(show_status(Client(here.door)))
         return bool(statuses) or not is_alive(pid)
 
-    _wait_until(answers)
+    try:
+        _wait_until(answers)
+        why = f"{_last_line(errors)}{_SILENT}"
+    except Answered as refusal:
+        why = str(refusal)
     if not statuses:
-        complain(f"{AlreadyRunning(f'pid {pid}.')} {_last_line(errors)}{_SILENT}")
+        complain(f"{AlreadyRunning(f'pid {pid}.')} {why}")
         sys.exit(FAILED)
     _print_already_running(statuses[0])
+
+
+def _why_unusable(here: Home) -> str:
+    """Return why a daemon that runs cannot be used: its own error, or that it is silent."""
+    with suppress(NotRunning, TimedOut):
+        try:
+            show_status(Client(here.door))
+        except Answered as refusal:
+            return str(refusal)
+    return _SILENT
 
 
 def _last_line(errors: Path) -> str:
@@ -240,8 +255,10 @@ def down(*, as_json: bool) -> None:
     try:
         status = stop_daemon(Client(here.door))
         pid: int | None = status.pid
-    except (NotRunning, TimedOut):
-        pid = _stop_by_signal(here)
+    except (NotRunning, TimedOut, Unreadable, Answered) as error:
+        if isinstance(error, Answered) and error.code in REFUSED_CALLERS:
+            raise
+        pid = stop_by_signal(here)
     if pid and not _wait_until(lambda: not is_alive(pid)):
         waited = f"{START_STOP_TIMEOUT_S:g} s"
         complain(f"pid {pid} did not stop within {waited}. End it with:  kill -9 {pid}")
@@ -259,15 +276,6 @@ def _stopped_text(pid: int | None, status: StatusInfo | None) -> str:
         f" {count(live, 'session')} in tmux; `rookery up` finds them again." if live else ""
     )
     return f"Rookery is down.{kept_sessions}"
-
-
-def _stop_by_signal(here: Home) -> int | None:
-    """Stop a daemon whose socket does not answer: it is starting, or the socket is gone."""
-    if (pid := find_daemon(here)) is None:
-        return None
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGTERM)
-    return pid
 
 
 @click.command()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from contextlib import suppress
+
 from rookery.home import Home
 from rookery.processes import Process, system
 
@@ -21,6 +25,15 @@ def find_daemon(home: Home) -> int | None:
 def is_alive(pid: int) -> bool:
     """Return whether a process runs; a zombie does not count."""
     return Process.of(pid) is not None
+
+
+def stop_by_signal(home: Home) -> int | None:
+    """Stop a daemon that cannot be asked to: it is starting, or its database is damaged."""
+    if (pid := find_daemon(home)) is None:
+        return None
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    return pid
 
 
 def advice_on_stall(home: Home) -> str:

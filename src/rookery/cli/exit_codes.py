@@ -7,6 +7,9 @@ FAILED, USAGE, NOT_RUNNING, NOT_DONE_IN_TIME, UNKNOWN = 1, 2, 3, 4, 5
 #: Stopped with Ctrl-C.
 INTERRUPTED = 130
 
+#: The refusals that are about the caller: the daemon itself works.
+REFUSED_CALLERS = frozenset({"forbidden", "unauthorized"})
+
 #: The exit code for each refusal by the daemon; any other refusal is a failure.
 OF_REFUSALS = {
     "still-working": NOT_DONE_IN_TIME,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from rookery.cli.exit_codes import FAILED, NOT_RUNNING
+from rookery.cli.exit_codes import FAILED, NOT_RUNNING, REFUSED_CALLERS
 from rookery.cli.options import as_json, home, pass_client
 from rookery.cli.render import count, is_colourful, reply, say, show_json
 from rookery.cli.versions import skew
@@ -26,7 +26,7 @@ from rookery.client.daemon import (
 from rookery.client.daemon import prune as prune_old
 from rookery.client.decoding import read
 from rookery.clock import WallClock
-from rookery.model.errors import AlreadyRunning, BadInput, NotRunning
+from rookery.model.errors import AlreadyRunning, Answered, BadInput, NotRunning
 
 
 @click.command()
@@ -100,6 +100,10 @@ def doctor(daemon: Client, *, environment: bool, deep: bool, as_json: bool) -> N
         code = 0 if checkup.ok else FAILED
     except NotRunning:
         checkup, code = _checked_here(), NOT_RUNNING
+    except Answered as refusal:
+        if refusal.code in REFUSED_CALLERS:
+            raise
+        checkup, code = _checked_here(str(refusal)), FAILED
     if deep:
         checkup = _checked_deeply(checkup)
         code = code or (0 if checkup.ok else FAILED)
@@ -116,10 +120,10 @@ def _with_version(checkup: CheckupInfo, daemon_version: str) -> CheckupInfo:
     return read(CheckupInfo, {**checkup.json, "ok": False, "checks": checks})
 
 
-def _checked_here() -> CheckupInfo:
+def _checked_here(daemon_error: str = "") -> CheckupInfo:
     from rookery.doctor import examine_alone  # noqa: PLC0415 - loads slowly
 
-    checks = [asdict(each) for each in examine_alone(home())]
+    checks = [asdict(each) for each in examine_alone(home(), daemon_error)]
     return read(CheckupInfo, {"ok": False, "checks": checks, "environment": {}})
 
 

@@ -6,12 +6,10 @@ import sqlite3
 
 from rookery.home import Home
 from rookery.model.errors import CommitFailed, DiskFull, HomeUnusable, StoreBroken
+from rookery.store.damage import is_damage
 
 #: The errors that end the daemon, and that ``user_error`` explains.
 FATAL = (OSError, StoreBroken, CommitFailed, sqlite3.Error, ExceptionGroup)
-
-#: SQLite errors of a file that neither waiting nor free disk space can repair.
-DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def user_error(error: Exception, home: Home) -> Exception:
@@ -25,16 +23,8 @@ def user_error(error: Exception, home: Home) -> Exception:
         problem = (
             error.args[0] if isinstance(error, StoreBroken) else f"{home.database}: {cause}"
         )
-        if _is_damage(cause):
+        if is_damage(cause):
             advice = "Restore a backup:  rookery restore FILE"
             return StoreBroken(f"{problem}. {advice}", remedy="restore")
         return StoreBroken(problem)
     return error
-
-
-def _is_damage(error: BaseException | None) -> bool:
-    """Return whether an error means that the database file is damaged."""
-    if isinstance(error, sqlite3.DatabaseError):
-        # Some of Python's own errors have no code.
-        return getattr(error, "sqlite_errorcode", None) in DAMAGED
-    return isinstance(error, UnicodeDecodeError)

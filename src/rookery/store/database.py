@@ -21,6 +21,7 @@ from rookery.model.errors import CommitFailed, DiskFull, RookeryError, StoreLost
 from rookery.ports.clock import Clock
 from rookery.store.change_signals import Bells, NewEntry, entries_after
 from rookery.store.connections import last_entry, open_file, open_for_writing, savepoint
+from rookery.store.damage import with_advice
 from rookery.store.database_files import Files
 from rookery.store.transaction_clock import TransactionClock
 
@@ -260,7 +261,7 @@ def _failed(job: _Job, failure: BaseException) -> _Reply:
     elif isinstance(failure, DiskFull):
         error = DiskFull(*failure.args)
     else:
-        error = CommitFailed(failure)
+        error = CommitFailed(with_advice(failure))
     error.__cause__ = failure
     return _Reply(job.answer, error=error)
 

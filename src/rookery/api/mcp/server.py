@@ -31,11 +31,12 @@ from rookery.api.mcp.context import Tool as OurTool
 from rookery.api.mcp.context import ToolContext
 from rookery.api.mcp.listing import note_listing
 from rookery.api.request_checks import MAX_REQUEST_BYTES
-from rookery.model.errors import BadInput, RookeryError, StoreBroken
+from rookery.model.errors import BadInput, RookeryError
 from rookery.model.scopes import MAY, Identity, Need
 from rookery.operations.access import require
 from rookery.operations.context import Caller, Context
 from rookery.operations.operation import misshapen, shape_of
+from rookery.store.damage import as_store_broken
 
 _log = logging.getLogger(__name__)
 
@@ -126,7 +127,7 @@ async def call(context: ToolContext, params: CallToolRequestParams) -> CallToolR
     except STRANGE as error:
         return _failed(str(BadInput(str(error)[:300])))
     except sqlite3.Error as error:
-        return _failed(str(StoreBroken(error)))
+        return _failed(str(as_store_broken(error)))
     except Exception as error:  # noqa: BLE001 - a supervised boundary
         _log.exception("The tool %s failed.", params.name[:100])
         return _failed(f"Rookery failed at this ({error!r}). See:  rookery logs")
