@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import shutil
 import signal
@@ -52,6 +53,35 @@ def test_a_deleted_folder_of_sockets_is_made_anew(rookery: Rookery) -> None:
     assert mode(rookery.home.run) == 0o700
     assert rookery.ask("a", "say: again") == "again"
     assert rookery.run("up").stdout.startswith("Rookery is already running")
+
+
+def test_a_deleted_socket_of_tmux_is_made_anew(rookery: Rookery) -> None:
+    rookery.start("a")
+    home = rookery.home
+    server = rookery.tmux("display-message", "-p", "#{pid}")
+
+    home.tmux.unlink()
+    home.tmux.mkdir()  # so tmux cannot listen there before attach looks
+    keyboard, terminal = pty.openpty()
+    refused = subprocess.run(
+        [sys.executable, "-m", "rookery", "attach", "a"],
+        env=rookery.environment,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    os.close(keyboard)
+    os.close(terminal)
+    home.tmux.rmdir()
+    eventually(home.tmux.is_socket)
+
+    assert refused.returncode == 1
+    assert "restores its own socket" in refused.stderr
+    assert rookery.tmux("display-message", "-p", "#{pid}") == server
+    assert rookery.ask("a", "say: again") == "again"
 
 
 def test_a_second_daemon_is_refused_when_lock_and_socket_were_deleted(rookery: Rookery) -> None:

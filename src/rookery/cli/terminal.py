@@ -19,7 +19,7 @@ from rookery.client.sessions import (
     show_screen,
     show_session,
 )
-from rookery.model.errors import BadInput
+from rookery.model.errors import BadInput, RuntimeFailed
 
 
 @click.command()
@@ -51,7 +51,9 @@ def attach(daemon: Client, name: str) -> None:
     os.environ.pop("TMUX", None)  # so that attaching works within the user's own tmux, too
     target = _current_window(socket, session.tmux_pane) or session.tmux_session
     try:
-        os.execvp("tmux", ["tmux", "-u", "-S", socket, "attach-session", "-t", f"={target}"])  # noqa: S606
+        # -N: without a server on the socket, tmux would start an empty one there.
+        words = ["tmux", "-N", "-u", "-S", socket, "attach-session", "-t", f"={target}"]
+        os.execvp("tmux", words)  # noqa: S606
     except OSError as error:
         raise BadInput(f"tmux cannot be run here: {error.strerror}.") from error
 
@@ -61,10 +63,13 @@ def _current_window(socket: str, pane: str | None) -> str:
     shown = "#{pane_id} #{session_name}:#{window_index}"
     words = ["tmux", "-u", "-S", socket, "list-panes", "-a", "-F", shown]
     try:
-        listed = subprocess.run(words, capture_output=True, text=True, check=False).stdout
+        listed = subprocess.run(words, capture_output=True, text=True, check=False)
     except OSError as error:
         raise BadInput(f"tmux cannot be run here: {error.strerror}.") from error
-    rows = (each.partition(" ") for each in listed.splitlines())
+    if listed.returncode:
+        again = "Rookery restores its own socket in a few seconds; then try again."
+        raise RuntimeFailed(f"{listed.stderr.strip()}. {again}")
+    rows = (each.partition(" ") for each in listed.stdout.splitlines())
     windows = [window for found, _, window in rows if found == pane]
     # The daemon's own tmux session shows the windows of all agents, too.
     return next((each for each in windows if not each.startswith("rookery:")), "")

@@ -8,6 +8,7 @@ would freeze the agents.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import signal
@@ -26,6 +27,8 @@ from rookery.runtimes.tmux import sockets
 from rookery.runtimes.tmux.control import ControlClient, TmuxGone
 from rookery.runtimes.tmux.protocol import Event, line
 
+_log = logging.getLogger(__name__)
+
 HUB = "rookery"
 
 #: Columns and rows of a pane to which no terminal is attached.
@@ -36,6 +39,9 @@ COMMAND_TIMEOUT_SECONDS = 5.0
 
 #: Seconds before reconnecting: the first delay and the maximum.
 RECONNECT_SECONDS = (0.05, 2.0)
+
+#: Seconds between two checks of the socket's file.
+SOCKET_CHECK_SECONDS = 2.0
 
 OLDEST_VERSION = (3, 2)
 
@@ -149,11 +155,28 @@ class Server:
             async with self._connection() as (commands, outputs):
                 await self._on_connect()
                 step.succeed()
-                await supervise.first_of(commands.gone.wait(), outputs.gone.wait())
+                await supervise.first_of(
+                    commands.gone.wait(), outputs.gone.wait(), self._keep_socket()
+                )
             raise TmuxGone("a line was lost; connecting again.")
 
         while not self._is_ended:
             await step.attempt(serve_until_lost)
+
+    async def _keep_socket(self) -> None:
+        """Have the server recreate its socket whenever that is deleted. Runs for ever."""
+        path, before = self.site.socket, sockets.identify(self.site.socket)
+
+        async def look() -> None:
+            nonlocal before
+            if (before and sockets.identify(path) == before) or self.process is None:
+                return
+            if await asyncio.to_thread(sockets.recreate, path, self.process):
+                before = sockets.identify(path)
+                _log.warning("%s was deleted or replaced; tmux listens there again.", path)
+
+        name = f"Having tmux listen at {path} again"
+        await supervise.every(SOCKET_CHECK_SECONDS, look, name=name, clock=self._clock)
 
     async def end(self) -> None:
         """End the server for good, with every pane that it still holds."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import select
 import signal
 import socket
@@ -11,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rookery.model.errors import RuntimeFailed
-from rookery.processes import find_newest
+from rookery.processes import Process, find_newest, is_running, send_signal
 
 #: How often a server is asked to recreate its socket, and the seconds between.
 TRIES, PAUSE_S = 20, 0.05
@@ -24,17 +23,30 @@ def restore(path: Path, words: Collection[str]) -> bool:
     """
     if _accepts(path) or (pid := find_newest(words)) is None:
         return False
+    return (server := Process.of(pid)) is not None and recreate(path, server)
+
+
+def recreate(path: Path, server: Process) -> bool:
+    """Have a server recreate its socket. False if it ends meanwhile. Raises as ``restore``."""
     with suppress(OSError):  # a cleaner of /tmp may have deleted its folder as well
         path.parent.mkdir(mode=0o700, exist_ok=True)
     for _ in range(TRIES):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGUSR1)
+        send_signal(server, (), signal.SIGUSR1)
         select.select([], [], [], PAUSE_S)
         if _accepts(path):
             return True
-        if find_newest(words) is None:  # it has ended meanwhile
+        if not is_running(server):
             return False
-    raise RuntimeFailed(f"tmux is running (pid {pid}), but its socket {path} is gone.")
+    raise RuntimeFailed(f"tmux is running (pid {server.pid}), but its socket {path} is gone.")
+
+
+def identify(path: Path) -> tuple[int, int] | None:
+    """Return the device and inode of a socket's file; tmux changes its mode and times."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _accepts(path: Path) -> bool:
