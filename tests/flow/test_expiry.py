@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from sqlite3 import Connection
@@ -10,6 +11,7 @@ from rookery.model import facts
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
+from rookery.processes import Process
 from rookery.sessions.expiry import (
     CHECK_INTERVAL_SECONDS,
     UNIDENTIFIED_SILENCE,
@@ -189,6 +191,49 @@ async def test_of_a_session_that_is_not_ours_only_the_record_ends(
     assert world.runtime.asked_to_leave == []
     assert world.runtime.released == []
     assert not stranger.is_over
+
+
+async def add_running(context: House, name: str, *facts_of: facts.Fact) -> SessionId:
+    """Have a headless session whose process runs."""
+    session = await add(context, name, "headless")
+    process = Process.of(os.getpid())
+    assert process is not None
+
+    def tell(db: Connection) -> None:
+        observed_panes.identify(db, session, process.key)
+        context.journal.append(db, *facts_of)
+
+    await context.database.write(tell)
+    return session
+
+
+@pytest.mark.spec("A7", "A8", "A9")
+async def test_a_headless_session_that_outlived_the_daemon_is_not_ended_for_its_absence(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as context:
+        session = await add_running(context, "quiet")
+    world.clock.advance(240 * HOUR)
+
+    async with running(database, world) as context:
+        await timers(context).round()
+        found = await context.session(session)
+
+    assert found.status is Status.RUNNING
+
+
+@pytest.mark.spec("A8", "A9")
+async def test_a_headless_session_at_work_is_not_ended_while_its_process_runs(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as context:
+        begun = facts.TurnStarted(SessionId("at-work"), "go")
+        session = await add_running(context, "at-work", begun)
+        world.clock.advance(73 * HOUR)
+
+        await timers(context).round()
+
+        assert (await context.session(session)).status is Status.RUNNING
 
 
 @pytest.mark.spec("A9")

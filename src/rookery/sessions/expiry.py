@@ -13,8 +13,10 @@ from sqlite3 import Connection
 from rookery import supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import EndRequested
+from rookery.model.lifecycle import Activity
 from rookery.model.sessions import Session
 from rookery.ports.runtime import Runtime
+from rookery.processes import Process, is_running
 from rookery.sessions import record_end
 from rookery.store import retention, sessions
 from rookery.store.database import Database
@@ -101,7 +103,7 @@ class Expiry:
     async def _end_inactive(self, gaps: Sequence[ClockGap]) -> None:
         since = self._ago(self.spans.inactive, gaps)
         for session in await self.database.read(partial(sessions.inactive, since=since)):
-            if not await self._is_attached(session):
+            if not (await self._is_attached(session) or _is_at_work(session)):
                 await self.database.write(partial(self._end, session=session))
 
     async def _end_unidentified(self, gaps: Sequence[ClockGap]) -> None:
@@ -145,6 +147,13 @@ class Expiry:
         if self.artifacts:
             clear = partial(retention.forget_artifacts, folder=self.artifacts)
             await self.database.read(clear)
+
+
+def _is_at_work(session: Session) -> bool:
+    """Return whether a turn is open in a program that Rookery did not start and that runs."""
+    if session.is_ours or session.process is None or session.activity in {None, Activity.IDLE}:
+        return False
+    return is_running(Process.read(session.process))
 
 
 def _was_active_since(db: Connection, session: Session) -> bool:

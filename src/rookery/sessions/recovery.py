@@ -49,6 +49,8 @@ class SessionRecovery:
         await self.database.write(
             lambda db: self._record_recovery(db, ours, panes, without_pane)
         )
+        headless = [each for each in live if not each.has_terminal and _runs(each)]
+        await self.database.write(lambda db: self._record_running(db, headless))
         await self.database.write(lambda db: self._add_unknown_panes(db, panes))
         for session in await self.database.read(_sessions_to_adopt):
             found = panes.get(session.held_as)
@@ -91,6 +93,11 @@ class SessionRecovery:
                 reason = "lost while the daemon was away"
                 record_end.end(db, self.journal, session.id, outcome="failed", reason=reason)
 
+    def _record_running(self, db: Connection, headless: Sequence[Session]) -> None:
+        """Record that these outlived the daemon's absence, which is no silence of theirs."""
+        for session in headless:
+            self.journal.append(db, SessionRecovered(session.id))
+
     def _add_unknown_panes(self, db: Connection, panes: Mapping[str, HeldProgram]) -> None:
         """Add a row for each pane on Rookery's server without one; they are only watched."""
         for name in sorted(set(panes) - sessions.program_names(db)):
@@ -125,9 +132,13 @@ def _without_pane(
     return {
         each.id: SurvivingProcess(each.process)
         for each in ours
-        if each.process and each.is_ours and each.held_as not in panes
-        if is_running(Process.read(each.process))
+        if each.process and each.is_ours and each.held_as not in panes and _runs(each)
     }
+
+
+def _runs(session: Session) -> bool:
+    """Return whether a session's process is known and runs."""
+    return session.process is not None and is_running(Process.read(session.process))
 
 
 def _sessions_to_adopt(db: Connection) -> list[Session]:
