@@ -98,6 +98,24 @@ def test_a_copy_that_an_earlier_attempt_left_is_replaced(
         assert version(before) == 1
 
 
+def test_a_copy_of_an_older_schema_is_kept_when_an_upgrade_is_continued(
+    file: sqlite3.Connection, path: Path
+) -> None:
+    make_old(file)
+    copy = path.with_name(f"rookery.db.before-{LATEST}")
+    with closing(sqlite3.connect(copy)) as before:
+        file.backup(before)
+    migrate(file, until=2)  # the daemon was killed after this step
+
+    migrate(file, path)
+
+    with closing(sqlite3.connect(copy)) as before:
+        assert version(before) == 1
+    with closing(sqlite3.connect(copy.with_name(f"{copy.name}.from-2"))) as between:
+        assert version(between) == 2
+    assert version(file) == LATEST
+
+
 def test_a_new_file_leaves_no_copy(file: sqlite3.Connection, path: Path) -> None:
     migrate(file, path)
 

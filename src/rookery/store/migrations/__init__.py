@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
 from sqlite3 import Connection
+from urllib.parse import quote
 
 from rookery.model.errors import StoreBroken
 
@@ -20,7 +23,11 @@ def migrate(db: Connection, path: Path | None = None, *, until: int | None = Non
     check_version(max(version, until or 0))
     steps = steps[:until]
     if path and 0 < version < len(steps):
-        _copy(db, path.with_name(f"{path.name}.before-{len(steps)}"))
+        copy = path.with_name(f"{path.name}.before-{len(steps)}")
+        if 0 < _version_of(copy) < version:
+            # An upgrade was interrupted between two steps: the first copy is the way back.
+            copy = copy.with_name(f"{copy.name}.from-{version}")
+        _copy(db, copy)
     for number, step in enumerate(steps[version:], version + 1):
         db.executescript(f"begin; {step}; pragma user_version = {number}; commit;")
 
@@ -39,6 +46,17 @@ def _steps() -> list[str]:
         key=lambda file: file.name,
     )
     return [file.read_text(encoding="utf-8") for file in files]
+
+
+def _version_of(copy: Path) -> int:
+    """Return the schema version of a whole copy; 0 if there is none, or only part of one."""
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(copy))}?mode=ro", uri=True)) as db:
+            (found,) = db.execute("pragma quick_check(1)").fetchone()
+            (version,) = db.execute("pragma user_version").fetchone()
+    except sqlite3.Error:
+        return 0
+    return int(version) if found == "ok" else 0
 
 
 def _copy(db: Connection, copy: Path) -> None:
