@@ -21,6 +21,7 @@ from rookery.ports.agent import Agent
 from rookery.programs.hook import verified
 from rookery.runtimes.tmux.server import version_of
 from rookery.store import file_check
+from rookery.store.database_files import RESCUE
 from rookery.store.health_problems import UnsureMessage
 
 #: Bytes below which a disk counts as nearly full.
@@ -40,6 +41,13 @@ class Check:
     detail: str
     advice: str = ""
     items: tuple[str, ...] = ()  #: the individual cases
+
+
+#: The checks of what a daemon writes when it is started for the first time.
+_UNWRITTEN = tuple(
+    Check(name, ok=None, detail="they are written at the first start")
+    for name in ("hook programs", "offline answers")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +87,7 @@ def examine(
         _tmux(),
         *_folders(home),
         _disk(home),
-        _database(home),
+        _database(home) if home.database.exists() else _lost_database(home),
         *_agents(settings, environment, agents),
         *_troubles(trouble),
         _hook_programs(home),
@@ -93,6 +101,7 @@ def examine_alone(home: Home, daemon_error: str = "") -> list[Check]:
     config = _config(home)
     why_not = "it does not run" if config.ok else "it does not run, nor can it: see config"
     advice = "rookery up" if config.ok and not daemon_error else ""
+    is_used = home.database.exists()
     return [
         Check("daemon", ok=False, detail=daemon_error or why_not, advice=advice),
         Check("python", ok=True, detail=platform.python_version()),
@@ -102,8 +111,7 @@ def examine_alone(home: Home, daemon_error: str = "") -> list[Check]:
         *_folders(home),
         _disk(home),
         _database(home),
-        _hook_programs(home),
-        _offline_answers(home),
+        *((_hook_programs(home), _offline_answers(home)) if is_used else _UNWRITTEN),
         _spool(home),
     ]
 
@@ -199,6 +207,11 @@ def _database(home: Home, look: Callable[[Path], str] = file_check.check_tables)
     return Check("database", is_well, f"{problem}, {size:,} kB", "" if is_well else advice)
 
 
+def _lost_database(home: Home) -> Check:
+    detail = f"{home.database} was deleted while the daemon uses it"
+    return Check("database", ok=False, detail=detail, advice=RESCUE)
+
+
 def _agents(
     settings: Settings, environment: Mapping[str, str], agents: Mapping[str, Agent]
 ) -> Iterator[Check]:
@@ -239,8 +252,6 @@ def _shown(message: UnsureMessage) -> str:
 
 def _hook_programs(home: Home) -> Check:
     """Check whether the programs that agents run as hooks are unchanged."""
-    if not home.database.exists():
-        return Check("hook programs", ok=None, detail="they are written at the first start")
     problem = find_problem(home)
     return Check(
         "hook programs", ok=not problem, detail=problem or "they are as they were laid"
@@ -250,8 +261,6 @@ def _hook_programs(home: Home) -> Check:
 def _offline_answers(home: Home) -> Check:
     """Check whether hooks know what to answer while no daemon runs."""
     name = "offline answers"
-    if not home.database.exists():
-        return Check(name, ok=None, detail="they are written at the first start")
     try:
         verified(home.offline_answers.read_bytes())
     except (OSError, ValueError):
@@ -264,7 +273,12 @@ def _offline_answers(home: Home) -> Check:
 
 def _spool(home: Home) -> Check:
     files = [each for each in home.spool.glob("*") if stat.S_ISREG(each.lstat().st_mode)]
-    damaged = tuple(str(file) for file in files if file.suffix == ".damaged")
+    # Their names are whatever was written there, also bytes that are no text.
+    damaged = tuple(
+        os.fsencode(file).decode(errors="backslashreplace")
+        for file in files
+        if file.suffix == ".damaged"
+    )
     waiting = sum(file.suffix not in {".part", ".damaged"} for file in files)
     detail = f"{waiting} hook calls wait to be taken in"
     if not damaged:

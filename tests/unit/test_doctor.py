@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rookery.config import Settings
-from rookery.doctor import Check, HoldState, Trouble, check_deeply, examine
+from rookery.doctor import Check, HoldState, Trouble, check_deeply, examine, examine_alone
 from rookery.home import Home
 from rookery.store.migrations import migrate
 
@@ -62,6 +63,33 @@ def home(tmp_path: Path) -> Home:
 def database_check(home: Home) -> Check:
     checks = examine(home, Settings(), {}, agents={}, trouble=WELL)
     return next(each for each in checks if each.name == "database")
+
+
+@pytest.mark.spec("I5", "K4")
+def test_the_doctor_names_a_spooled_file_whose_name_is_no_text(home: Home) -> None:
+    Path(os.fsdecode(os.fsencode(home.spool) + b"/\xff.damaged")).touch()
+
+    checks = examine(home, Settings(), {}, agents={}, trouble=WELL)
+
+    (spool,) = (each for each in checks if each.name == "spool")
+    assert spool.items == (f"{home.spool}/\\xff.damaged",)
+
+
+@pytest.mark.spec("I5", "K4")
+def test_a_database_that_is_gone_while_the_daemon_runs_is_not_one_that_never_was(
+    home: Home,
+) -> None:
+    home.database.unlink()
+
+    running = examine(home, Settings(), {}, agents={}, trouble=WELL)
+    alone = examine_alone(home)
+
+    told = {each.name: each for each in running}
+    assert told["database"].ok is False
+    assert "rookery backup" in told["database"].advice
+    assert told["hook programs"].ok is False
+    assert told["offline answers"].ok is False
+    assert {each.name: each.ok for each in alone}["database"] is None
 
 
 @pytest.mark.spec("I5", "K4")

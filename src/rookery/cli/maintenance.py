@@ -104,7 +104,7 @@ def doctor(daemon: Client, *, environment: bool, deep: bool, as_json: bool) -> N
         if refusal.code in REFUSED_CALLERS:
             raise
         checkup, code = _checked_here(str(refusal)), FAILED
-    if deep:
+    if deep and home().database.exists():
         checkup = _checked_deeply(checkup)
         code = code or (0 if checkup.ok else FAILED)
     reply(checkup, partial(_show_checks, checkup, environment=environment), as_json=as_json)
