@@ -32,7 +32,8 @@ RookeryError
 ├── StoreBroken
 ├── StoreLost
 ├── CommitFailed
-│   └── DiskFull
+│   ├── DiskFull
+│   └── StoreLocked
 ├── RuntimeFailed
 │   ├── NoTerminal
 │   ├── ScreenUnread
@@ -187,6 +188,10 @@ class CommitFailed(RookeryError):
 
 class DiskFull(CommitFailed):
     """The disk is full; nothing was saved. Free some space, then try again:"""
+
+
+class StoreLocked(CommitFailed):
+    """Another program has locked the database; nothing was saved. Try again later:"""
 
 
 class RuntimeFailed(RookeryError):

@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from sqlite3 import SQLITE_FULL, Connection, DatabaseError, OperationalError
+from sqlite3 import SQLITE_BUSY, SQLITE_FULL, Connection, DatabaseError, OperationalError
 from threading import Thread
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import anyio
 
-from rookery.model.errors import CommitFailed, DiskFull, RookeryError, StoreLost
+from rookery.model.errors import CommitFailed, DiskFull, RookeryError, StoreLocked, StoreLost
 from rookery.ports.clock import Clock
 from rookery.store.change_signals import Bells, NewEntry, entries_after
 from rookery.store.connections import last_entry, open_file, open_for_writing, savepoint
@@ -200,7 +200,7 @@ class Database:
 
     def _note_failure(self, failure: BaseException) -> BaseException:
         """Store why nothing can be written, for ``trouble``; log a full disk once."""
-        if not _is_full(failure):
+        if not _has_code(failure, SQLITE_FULL):
             self._failure = f"Nothing can be written to {self.path} now: {failure}"
             return failure
         full = DiskFull(f"{self.path}")
@@ -260,6 +260,8 @@ def _failed(job: _Job, failure: BaseException) -> _Reply:
         error = StoreLost(*failure.args)
     elif isinstance(failure, DiskFull):
         error = DiskFull(*failure.args)
+    elif _has_code(failure, SQLITE_BUSY):  # no transaction has begun
+        error = StoreLocked(failure)
     else:
         error = CommitFailed(with_advice(failure))
     error.__cause__ = failure
@@ -272,9 +274,11 @@ def _touch(db: Connection) -> None:
     db.execute(f"pragma user_version = {version}")
 
 
-def _is_full(failure: BaseException) -> bool:
-    code = getattr(failure, "sqlite_errorcode", None)
-    return isinstance(failure, DatabaseError) and code == SQLITE_FULL
+def _has_code(failure: BaseException, code: int) -> bool:
+    return (
+        isinstance(failure, DatabaseError)
+        and getattr(failure, "sqlite_errorcode", None) == code
+    )
 
 
 def _run_reading(db: Connection, work: Work[T]) -> T:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,19 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from rookery.model.errors import CommitFailed, DiskFull, StoreBroken
+from rookery.model.errors import CommitFailed, DiskFull, StoreBroken, StoreLocked
 from rookery.store.database import Database, Work
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.connection import connection
 
 pytestmark = pytest.mark.anyio
+
+
+class Impatient(sqlite3.Connection):
+    """Waits for no lock."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as its base has it
+        super().__init__(*args, **{**kwargs, "timeout": 0})
 
 
 def bookmark(reader: str) -> Work[str]:
@@ -234,6 +242,23 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreBroken, match="nowhere"):
         Database(tmp_path / "nowhere" / "rookery.db", FakeClock())
+
+
+@pytest.mark.spec("K4")
+async def test_what_a_locked_database_refuses_is_said_not_to_be_saved(tmp_path: Path) -> None:
+    path = tmp_path / "rookery.db"
+
+    async with Database(path, FakeClock(), connection=Impatient) as database:
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("begin immediate")
+            with pytest.raises(StoreLocked) as locked:
+                await database.write(bookmark("never"))
+        await database.write(bookmark("later"))
+        found = await database.read(bookmarks)
+
+    assert "nothing was saved" in str(locked.value)
+    assert isinstance(locked.value, CommitFailed)
+    assert found == ["later"]
 
 
 @pytest.mark.spec("K4")
