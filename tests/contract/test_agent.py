@@ -15,6 +15,7 @@ from rookery.agents.catalog import AGENTS
 from rookery.agents.names import NAMES, PROJECT_FILES, WITH_SETTINGS
 from rookery.agents.transcripts import read_line, read_usage
 from rookery.model.errors import HookUnreadable
+from rookery.model.facts import ConversationLeft, SessionEnded, SessionStarted
 from rookery.model.permissions import Outcome, Verdict
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId
@@ -157,9 +158,12 @@ def test_a_hook_as_the_agent_sends_it_says_whose_it_is(case: AgentCase, name: st
 
     sender = hooks_of(case.agent).identify(payload)
 
-    assert (sender.agent, sender.native_id) == (case.agent, payload["session_id"])
-    assert (sender.cwd, sender.event) == (payload["cwd"], payload["hook_event_name"])
-    assert sender.is_new == (sender.event == "SessionStart")
+    told = {type(each) for each in case.told[name]}
+    found = (sender.native_id, sender.cwd, sender.event)
+    assert sender.agent == case.agent
+    assert found == tuple(payload[field] for field in case.sender_fields)
+    assert sender.is_new == (SessionStarted in told)
+    assert sender.has_ended == bool(told & {SessionEnded, ConversationLeft})
 
 
 @pytest.mark.spec("C4")
@@ -189,7 +193,7 @@ def test_every_answer_to_a_call_is_an_object_or_silence(case: AgentCase) -> None
         for verdict in VERDICTS:
             said = hooks.answer(payload, verdict)
             assert said == "" or isinstance(json.loads(said), dict)
-        before = payload["hook_event_name"] == hooks.traits.before_tool
+        before = hooks.identify(payload).event == hooks.traits.before_tool
         assert DENIED.reason in hooks.answer(payload, DENIED) or not before
 
 
@@ -199,11 +203,11 @@ def test_a_call_is_asked_for_by_the_event_that_asks_and_by_no_other(case: AgentC
     hooks = hooks_of(case.agent)
     payloads = [case.recordings.hook(name) for name in case.told]
 
-    events = {each["hook_event_name"] for each in payloads}
+    events = {hooks.identify(each).event for each in payloads}
     assert {hooks.traits.before_tool, hooks.traits.permission} - {""} <= events
     for payload in payloads:
         call = hooks.read_call(payload)
-        event = payload["hook_event_name"]
+        event = hooks.identify(payload).event
         if event == hooks.traits.permission:
             assert call
             assert call.is_asked

@@ -147,16 +147,8 @@ class Sender:
     transcript_path: str = ""
     model: str = ""  #: the current model, if reported
     permission_mode: str = ""  #: the current mode, if reported
-
-    @property
-    def is_new(self) -> bool:
-        """Return whether it reports that it has just started."""
-        return self.event == "SessionStart"
-
-    @property
-    def has_ended(self) -> bool:
-        """Return whether it reports that its conversation is over."""
-        return self.event == "SessionEnd"
+    is_new: bool = False  #: it reports that it has just started
+    has_ended: bool = False  #: it reports that its conversation is over
 
 
 def program_name(session: SessionId) -> str:

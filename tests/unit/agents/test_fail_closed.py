@@ -24,7 +24,10 @@ RECORDED = RECORDINGS
 
 AFTER_TOOL = {"BeforeTool": "AfterTool", "PreToolUse": "PostToolUse"}
 
-HOOKED = sorted(name for name, agent in AGENTS.items() if agent.hooks)
+#: The agents with an event before a tool runs: only their calls can be stopped.
+STOPPABLE = sorted(
+    name for name, agent in AGENTS.items() if agent.hooks and agent.hooks.traits.before_tool
+)
 
 GONE = Verdict(Outcome.GONE, "terminal", "answered in the terminal")
 
@@ -38,7 +41,7 @@ def before_tool(agent: str) -> Payload:
 
 
 @pytest.mark.spec("C3", "D3")
-@pytest.mark.parametrize("agent", HOOKED)
+@pytest.mark.parametrize("agent", STOPPABLE)
 def test_a_request_that_ended_without_an_answer_does_not_let_its_call_run(agent: str) -> None:
     payload, hooks = before_tool(agent), hooks_of(agent)
 
@@ -52,7 +55,7 @@ def test_a_request_that_ended_without_an_answer_does_not_let_its_call_run(agent:
 
 
 @pytest.mark.spec("D2", "D3")
-@pytest.mark.parametrize("agent", HOOKED)
+@pytest.mark.parametrize("agent", STOPPABLE)
 def test_of_two_calls_with_the_same_input_the_one_that_ran_is_known(
     db: Connection, clock: FakeClock, agent: str
 ) -> None:
@@ -79,7 +82,7 @@ def test_of_two_calls_with_the_same_input_the_one_that_ran_is_known(
 
 @pytest.mark.spec("D2", "D3")
 @pytest.mark.parametrize("reason", ["", "  \n"])
-@pytest.mark.parametrize("agent", HOOKED)
+@pytest.mark.parametrize("agent", STOPPABLE)
 def test_a_denial_always_has_a_reason(agent: str, reason: str) -> None:
     denied = Verdict(Outcome.DENIED, "x", reason)
     said = json.loads(hooks_of(agent).answer(before_tool(agent), denied))

@@ -29,7 +29,7 @@ class Panes:
 
     def bind(self, agent: str = "codex") -> SessionId | None:
         cwd = f"{self.folder}/../{self.folder.name}/"
-        sender = Sender(agent, NativeId("thread-1"), cwd, "SessionStart")
+        sender = Sender(agent, NativeId("thread-1"), cwd, "SessionStart", is_new=True)
         return observed_panes.bind_by_folder(self.db, sender, real_folder(cwd))
 
 

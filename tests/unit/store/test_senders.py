@@ -17,7 +17,7 @@ OLD, NEW = SessionId("old"), SessionId("new")
 
 
 def sender(event: str = "Stop", native_id: str = "n1") -> Sender:
-    return Sender("demo", NativeId(native_id), "/", event)
+    return Sender("demo", NativeId(native_id), "/", event, is_new=event == "SessionStart")
 
 
 def end(db: Connection, journal: Journal, session: SessionId) -> None:

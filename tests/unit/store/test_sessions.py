@@ -280,7 +280,7 @@ def test_a_session_stays_one_when_its_conversation_is_left(
     journal.append(db, facts.ConversationLeft(session.id, "clear"))
     left = sessions.get(db, session.id).native_id
     bound = session_bindings.bind(
-        db, badge, Sender("demo", NativeId("n2"), "/", "SessionStart")
+        db, badge, Sender("demo", NativeId("n2"), "/", "SessionStart", is_new=True)
     )
 
     assert left is None

@@ -84,6 +84,8 @@ class ClaudeStyleHooks:
                     event[:MAX_NAME_CHARS],
                     _text(payload, "transcript_path")[:MAX_TEXT_CHARS],
                     _model(payload)[:MAX_NAME_CHARS],
+                    is_new=event == "SessionStart",
+                    has_ended=event == "SessionEnd",
                 )
                 mode = self._mode(payload)
                 return replace(sender, permission_mode=mode) if mode else sender

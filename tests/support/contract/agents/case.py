@@ -73,5 +73,7 @@ class AgentCase:
     senders: Mapping[str, Sender]  #: of some recorded hooks
     placeholders: tuple[str, ...]  #: what the box shows in place of a long paste
     undrawn: tuple[str, ...]  #: screens that are not drawn yet
+    #: The fields of a hook payload with the native id, the folder and the event.
+    sender_fields: tuple[str, str, str] = ("session_id", "cwd", "hook_event_name")
     has_whole_dialogs: bool = False  #: ``dialogs`` has their whole texts
     runs_exclamations: bool = False  #: words that begin with ``!`` would be run

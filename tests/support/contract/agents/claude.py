@@ -186,7 +186,9 @@ CASE = AgentCase(
     dialogs=DIALOGS,
     told=TOLD,
     senders={
-        "SessionStart.startup": _SENDER("SessionStart", TRANSCRIPT, model="claude-opus-5-5"),
+        "SessionStart.startup": _SENDER(
+            "SessionStart", TRANSCRIPT, model="claude-opus-5-5", is_new=True
+        ),
         "Stop": _SENDER("Stop", TRANSCRIPT, permission_mode="default"),
     },
     placeholders=("[Pasted text #1 +20 lines]", "[Pasted text #2]"),

@@ -111,7 +111,7 @@ CASE = AgentCase(
     dialogs=DIALOGS,
     told=TOLD,
     senders={
-        "SessionStart": _SENDER("SessionStart", TRANSCRIPT, model="fake-model"),
+        "SessionStart": _SENDER("SessionStart", TRANSCRIPT, model="fake-model", is_new=True),
         "Stop": _SENDER("Stop", TRANSCRIPT, model="fake-model"),
     },
     placeholders=("[Pasted Content 1800 chars]", "[Pasted Content 1800 chars] #2"),

@@ -112,7 +112,7 @@ CASE = AgentCase(
     dialogs=DIALOGS,
     told=TOLD,
     senders={
-        "SessionStart.startup": _SENDER("SessionStart", TRANSCRIPT),
+        "SessionStart.startup": _SENDER("SessionStart", TRANSCRIPT, is_new=True),
         "AfterAgent": _SENDER("AfterAgent", TRANSCRIPT),
     },
     placeholders=("[Pasted Text: 21 lines]", "[Pasted Text: 700 chars #2]"),

@@ -96,6 +96,7 @@ CASE = AgentCase(
             "/code/project",
             "SessionStart",
             model="fake/fake-model",
+            is_new=True,
         )
     },
     placeholders=("[Pasted ~20 lines]",),
