@@ -6,22 +6,22 @@ from collections.abc import Mapping
 
 from rookery.agents import claude, codex, gemini, opencode
 
-#: The agents with a package of their own, in the order of their names.
+#: The list of agents, in the order of their names. ``catalog`` adds those of Rookery itself.
 PACKAGES = (claude, codex, gemini, opencode)
 
-#: The agents that hooks can be installed for.
-WITH_SETTINGS = tuple(each.NAME for each in PACKAGES)
-
 #: All agents, as on the command line.
-NAMES = tuple(sorted((*WITH_SETTINGS, "demo", "shell")))
+NAMES = tuple(sorted((*(each.NAME for each in PACKAGES), "demo", "shell")))
 
 #: The agent that a rule is tested for unless another is named.
 DEFAULT = claude.NAME
 
 #: What a project may hold for each agent that runs programs once its folder is trusted.
 PROJECT_FILES: Mapping[str, tuple[str, ...]] = {
-    each.NAME: each.PROJECT_FILES for each in PACKAGES
+    each.NAME: each.PROJECT_FILES for each in PACKAGES if hasattr(each, "PROJECT_FILES")
 }
+
+#: The agents that hooks can be installed for.
+WITH_SETTINGS = tuple(PROJECT_FILES)
 
 #: Variables that agents set for the programs that they run.
 OWN_VARIABLES = (claude.OWN_VARIABLE,)
