@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rookery.agents.catalog import AGENTS
-from rookery.ports.agent import HookDialect, ScreenDialect, SpeechDialect
+from rookery.ports.agent import HookDialect, KeyDialect, ScreenDialect, SpeechDialect
 from rookery.ports.settings import HookShape, SettingsDialect
 
 
@@ -17,6 +17,12 @@ def screen_of(agent: str) -> ScreenDialect:
     screen = AGENTS[agent].screen
     assert screen, f"the screen of {agent} cannot be read"
     return screen
+
+
+def keys_of(agent: str) -> KeyDialect:
+    keys = screen_of(agent).keys
+    assert keys, f"{agent} has no dialogs"
+    return keys
 
 
 def speech_of(agent: str) -> SpeechDialect:

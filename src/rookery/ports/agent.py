@@ -196,7 +196,7 @@ class ScreenDialect:
     """Reads one agent's screen: its input box, its dialogs, and whether it is working."""
 
     read: Callable[[Screen], View]
-    keys: KeyDialect
+    keys: KeyDialect | None = None  #: ``None`` if the program has no dialogs
     #: Return the reason on the screen why submitted text stayed in the box; empty if none is
     #: shown.
     why_refused: Callable[[Screen, str], str] = _not_refused

@@ -7,7 +7,7 @@ import pytest
 from rookery.agents.shared.dialog_subjects import is_about
 from rookery.model.permissions import Call, Outcome, Verdict
 from rookery.model.screens import MAX_DIALOG_CHARACTERS, Dialog, Screen
-from tests.support.dialects import screen_of
+from tests.support.dialects import keys_of, screen_of
 
 COMMAND = " ".join(["echo", *(f"w{number}" for number in range(40)), "> made"])
 CALL = Call("Bash", {"command": COMMAND})
@@ -128,7 +128,7 @@ def test_a_dialog_that_shows_only_a_part_of_a_call_can_be_answered(
     assert (dialog.kind, dialog.is_cut) == ("permission", True)
     assert is_about(dialog, CALL)
     keys = [
-        screen_of(agent).keys.keys_for(dialog, CALL, Verdict(outcome, "anna"))
+        keys_of(agent).keys_for(dialog, CALL, Verdict(outcome, "anna"))
         for outcome in (Outcome.ALLOWED, Outcome.DENIED)
     ]
     assert [each and each.keys for each in keys] == [(yes,), ("escape",)]

@@ -8,7 +8,7 @@ import pytest
 from rookery.agents.shared import choices, dialog_subjects
 from rookery.model.permissions import DIALOG, PLAN, Call, Outcome, Question, Verdict
 from rookery.model.screens import Dialog, Press, read_styled
-from tests.support.dialects import screen_of
+from tests.support.dialects import keys_of, screen_of
 from tests.support.paths import RECORDINGS
 
 #: The folder of each agent's recordings.
@@ -88,7 +88,7 @@ def options_of(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def keys_for(agent: str, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
-    return screen_of(agent).keys.keys_for(dialog, call, verdict)
+    return keys_of(agent).keys_for(dialog, call, verdict)
 
 
 def permissions(agent: str) -> set[str]:
@@ -426,7 +426,7 @@ def test_gemini_takes_no_keys_while_it_starts_itself_again() -> None:
 def test_a_plan_dialog_without_a_plan_takes_no_reason(
     given: dict[str, str], *, carries: bool
 ) -> None:
-    assert (screen_of("claude").keys.reason_note(Call(PLAN, given)) == "") is carries
+    assert (keys_of("claude").reason_note(Call(PLAN, given)) == "") is carries
 
 
 @pytest.mark.spec("D2")
@@ -437,6 +437,6 @@ def test_a_plan_dialog_without_a_plan_takes_no_reason(
 def test_a_reason_that_a_dialog_does_not_take_is_said_not_to_arrive(
     agent: str, said: str
 ) -> None:
-    note = screen_of(agent).keys.reason_note(CALL)
+    note = keys_of(agent).reason_note(CALL)
 
     assert (said in note, bool(note)) == (True, bool(said))
