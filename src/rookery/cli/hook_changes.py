@@ -76,7 +76,10 @@ def chosen_places(where: HookTarget) -> list[HookPlace]:
     if sum([where.user, bool(where.project), bool(where.folders)]) > 1:
         raise BadInput("use only one of --user, --project and --config-dir.")
     agents = where.agents or [
-        each for each in where.supported if settings_folders.is_used(each, os.environ)
+        each
+        for each in where.supported
+        if settings_folders.is_used(each, os.environ)
+        and (not where.project or settings_folders.has_project_settings(each))
     ]
     if not agents:
         raise BadInput("no agent was found here; name one:  --agent claude")

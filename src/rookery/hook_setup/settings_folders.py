@@ -62,8 +62,20 @@ def of_user(agent: str, environment: Environment) -> HookPlace:
 
 
 def of_project(agent: str, project: Path, environment: Environment) -> HookPlace:
+    """Return the agent's place in a project. Raises ``BadInput`` if it reads none there."""
+    if not has_project_settings(agent):
+        title = dialect_of(agent).title
+        raise BadInput(
+            f"{title} reads no hooks from projects; install them in your own settings:"
+            f"  rookery hooks install --agent {agent}"
+        )
     folder = project.expanduser().absolute() / f".{agent}"
     return HookPlace(agent, folder, of_user(agent, environment).folder)
+
+
+def has_project_settings(agent: str) -> bool:
+    dialect = dialect_of(agent)
+    return bool(dialect.files(True) or dialect.plugin)
 
 
 def of_folder(agent: str, folder: Path) -> HookPlace:

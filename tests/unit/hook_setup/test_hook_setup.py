@@ -649,7 +649,9 @@ def test_the_folders_to_be_made_are_known_the_innermost_first(tmp_path: Path) ->
 
 
 @pytest.mark.spec("C1", "K1")
-@pytest.mark.parametrize("agent", WITH_SETTINGS)
+@pytest.mark.parametrize(
+    "agent", [each for each in WITH_SETTINGS if settings_folders.has_project_settings(each)]
+)
 @pytest.mark.parametrize("way", ["file", "new", "folder"])
 def test_a_link_that_leads_out_of_a_project_is_refused(
     setting: Setting, agent: str, way: str
