@@ -144,6 +144,15 @@ def hook_switches(off: Mapping[str, str]) -> Check:
     return Check("hook switches", ok=False, detail=detail, advice=advice, items=items)
 
 
+def missing_hooks(warnings: Mapping[str, str]) -> Check:
+    """Return the check of sessions whose agent's hooks are not installed."""
+    items = tuple(f"{name}: {warning}" for name, warning in warnings.items())
+    detail = f"{len(items)} sessions without installed hooks: no rule holds for them"
+    if not items:
+        return Check("missing hooks", ok=True, detail="no session lacks hooks")
+    return Check("missing hooks", ok=False, detail=detail, items=items)
+
+
 def _rules(home: Home) -> Check:
     """Check the rules file while no daemon can report which rules are in force."""
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rookery.agents.catalog import AGENTS
-from rookery.agents.names import NAMES, PROJECT_FILES, WITH_SETTINGS
+from rookery.agents.names import NAMES, PROJECT_FILES, WITH_INSTALLED_HOOKS, WITH_SETTINGS
 from rookery.agents.transcripts import read_line, read_usage
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import ConversationLeft, SessionEnded, SessionStarted
@@ -282,3 +282,6 @@ def test_the_names_for_quick_commands_are_those_of_all_agents() -> None:
     assert list(NAMES) == sorted(AGENTS)
     assert list(WITH_SETTINGS) == with_settings
     assert set(PROJECT_FILES) == set(with_settings)
+    assert list(WITH_INSTALLED_HOOKS) == [
+        name for name, agent in AGENTS.items() if agent.abilities.needs_installed_hooks
+    ]

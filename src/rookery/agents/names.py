@@ -12,6 +12,11 @@ PACKAGES = (claude, codex, gemini, opencode)
 #: All agents, as on the command line.
 NAMES = tuple(sorted((*(each.NAME for each in PACKAGES), "demo", "shell")))
 
+#: The agents whose hooks cannot be set at launch: their user has to install them.
+WITH_INSTALLED_HOOKS = tuple(
+    each.NAME for each in PACKAGES if getattr(each, "NEEDS_INSTALLED_HOOKS", False)
+)
+
 #: The agent that a rule is tested for unless another is named.
 DEFAULT = claude.NAME
 

@@ -34,13 +34,8 @@ def _show(daemon: Client, evidence: EvidenceInfo) -> None:
         say(f"{session.name} was {with_names_from(ended, daemon)} {since} ago.")
     else:
         say(f"{session.name} {does(session.state)} since {since}{reason}")
-    say(
-        out_of_date(evidence.trouble) if evidence.trouble else f"This is {evidence.confidence}."
-    )
-    if evidence.hooks_off:
-        say(f"Its hooks are disabled by {evidence.hooks_off}: no rule applies to it.")
-    if evidence.hooks_problem:
-        say(f"{evidence.hooks_problem}.")
+    say(out_of_date(evidence.trouble) if evidence.trouble else f"This is {evidence.confidence}.")
+    _show_hook_problems(evidence)
     for each in evidence.evidence:
         detail = f"  ({each.detail})" if each.detail else ""
         say_line(f"  {each.source:10}  {each.claim:10}  {ago(each.at)} ago{detail}")
@@ -53,3 +48,13 @@ def _show(daemon: Client, evidence: EvidenceInfo) -> None:
         )
     if not evidence.evidence:
         say("  Nothing was reported yet.")
+
+
+def _show_hook_problems(evidence: EvidenceInfo) -> None:
+    """Print why hooks do not report, so that rules do not apply."""
+    if evidence.hooks_off:
+        say(f"Its hooks are disabled by {evidence.hooks_off}: no rule applies to it.")
+    if evidence.hooks_problem:
+        say(f"{evidence.hooks_problem}.")
+    if evidence.hooks_missing:
+        say(evidence.hooks_missing)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import partial
 
+from rookery.agents.names import WITH_INSTALLED_HOOKS
 from rookery.cli.blocked import BlockedNotices, how_to_answer, open_requests
 from rookery.cli.daemon_waits import goes_on, patiently, stoppable
 from rookery.cli.end_texts import ended_by
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.names import with_names_from
-from rookery.cli.render import reply, running_on
+from rookery.cli.render import remark, reply, running_on
 from rookery.client import Client
-from rookery.client.sessions import SessionInfo, wait_for_session
+from rookery.client.sessions import SessionInfo, show_evidence, wait_for_session
+from rookery.model.errors import Answered
 from rookery.model.reason_texts import first_line
 
 
@@ -29,6 +32,15 @@ def awaited(
             otherwise=goes_on(session.name),
             meanwhile=partial(notices.tell, (session.id,)) if until == "stop" else None,
         )
+
+
+def warn_of_missing_hooks(daemon: Client, session: SessionInfo) -> None:
+    """Say that a new session runs without hooks, if its agent's are not installed."""
+    if session.agent not in WITH_INSTALLED_HOOKS:
+        return
+    with suppress(Answered):  # it is only a warning; the session has started
+        if warning := show_evidence(daemon, session.id).hooks_missing:
+            remark(warning)
 
 
 def report(daemon: Client, session: SessionInfo, *, as_json: bool) -> None:

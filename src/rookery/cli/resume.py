@@ -11,7 +11,7 @@ import click
 from rookery.cli.completion import agent_names, session_names
 from rookery.cli.options import SECONDS, as_json, examples, not_empty, pass_client
 from rookery.cli.prompts import prompt_of
-from rookery.cli.report import awaited, report
+from rookery.cli.report import awaited, report, warn_of_missing_hooks
 from rookery.cli.sessions import environment_here
 from rookery.client import Client
 from rookery.client.sessions import ResumeOrder, resume_session
@@ -105,6 +105,7 @@ def _resume(daemon: Client, options: ResumeOptions, *, fork: bool) -> None:
         environment=environment_here(),
     )
     session = resume_session(daemon, options["session"], order)
+    warn_of_missing_hooks(daemon, session)
     if options["wait"]:
         until = "stop" if session.first_prompt else "up"
         session = awaited(daemon, session, until, options["timeout"])

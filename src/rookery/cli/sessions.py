@@ -27,7 +27,7 @@ from rookery.cli.render import (
     say,
     show_json,
 )
-from rookery.cli.report import awaited, has_failed, report, summary
+from rookery.cli.report import awaited, has_failed, report, summary, warn_of_missing_hooks
 from rookery.cli.session_table import show_sessions
 from rookery.client import Client
 from rookery.client.sessions import (
@@ -92,6 +92,7 @@ def start(daemon: Client, **given: Unpack[StartOptions]) -> None:
     session = _begin(daemon, given)
     if project_settings := _project_settings(session):
         remark(f"This project has settings of its own for {session.agent}: {project_settings}.")
+    warn_of_missing_hooks(daemon, session)
     if given["wait"]:
         until = "stop" if session.first_prompt else "up"
         session = awaited(daemon, session, until, given["timeout"])

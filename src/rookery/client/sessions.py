@@ -147,6 +147,7 @@ class EvidenceInfo(DaemonAnswer, frozen=True):
     evidence: tuple[ClaimInfo, ...] = ()
     hooks_off: str = ""
     hooks_problem: str = ""
+    hooks_missing: str = ""
     trouble: str = ""
     shares_with: tuple[str, ...] = ()
     has_terminal: bool = True

@@ -15,13 +15,22 @@ from sqlite3 import Connection
 import anyio
 from pydantic import Field
 
-from rookery.doctor import Check, HoldState, Trouble, examine, hook_switches, rules_in_force
+from rookery.doctor import (
+    Check,
+    HoldState,
+    Trouble,
+    examine,
+    hook_switches,
+    missing_hooks,
+    rules_in_force,
+)
 from rookery.environment import session_environment
 from rookery.model.errors import BadInput
 from rookery.model.sessions import Session
 from rookery.operations import lost_terminals
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
+from rookery.operations.missing_hooks import sessions_without_hooks
 from rookery.operations.operation import Nothing, Params
 from rookery.permissions.project_files import hooks_switched_off, in_thread
 from rookery.store import flags, health_problems, limits, retention, sessions
@@ -78,6 +87,7 @@ async def check_up(context: Context, caller: Caller, params: Nothing) -> Checkup
     checks.append(rules_in_force(rules_file))
     live = await context.database.read(sessions.live)
     checks.append(hook_switches(await in_thread(partial(_switched_off, live), otherwise={})))
+    checks.append(missing_hooks(await sessions_without_hooks(context, live)))
     checks.append(await lost_terminals.check(context))
     if refused := await context.database.try_writing(within=PROBE_TIMEOUT_S):
         checks.append(Check("file", ok=False, detail=refused))

@@ -15,6 +15,7 @@ from rookery.model.sessions import Session
 from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.lost_terminals import without_terminal
+from rookery.operations.missing_hooks import why_missing
 from rookery.operations.operation import Nothing, OfSession
 from rookery.permissions.project_files import hooks_switched_off, in_thread
 from rookery.store import evidence, session_bindings
@@ -33,6 +34,8 @@ class Grounds:
     shares_with: list[str] = field(default_factory=list)
     has_terminal: bool = True  #: false if its pane is gone while its program still runs
     hooks_problem: str = ""  #: which hook program is damaged, so that rules do not apply
+    #: The warning that its agent's hooks are not installed, so that rules do not apply.
+    hooks_missing: str = ""
     #: Why the daemon cannot write, so that this may be outdated; empty if it can.
     trouble: str = ""
 
@@ -54,8 +57,13 @@ async def why(context: Context, caller: Caller, params: OfSession) -> Grounds:
         grounds,
         has_terminal=session.id not in cut_off,
         hooks_problem=find_problem(context.home),
+        hooks_missing=await why_missing(context, session) if not _has_hook(grounds) else "",
         trouble=context.database.trouble,
     )
+
+
+def _has_hook(grounds: Grounds) -> bool:
+    return any(each.source == "hook" for each in grounds.evidence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from rookery.model.errors import (
     SessionUnknown,
     TokenUnknown,
 )
-from tests.support.cli import FakeClient, Scripted, session, typed
+from tests.support.cli import FakeClient, Scripted, made, session, typed
 
 #: The id of a session that did something.
 OTHER = "0f8a3c1e-58d4-4b5e-9a53-0c8de7d2a111"
@@ -94,6 +94,26 @@ def test_asking_says_that_no_answer_could_be_read(
     told = capsys.readouterr()
     assert told.out == f"{answer}\n"
     assert ("rookery screen anna" in told.err) is is_said
+
+
+@pytest.mark.spec("C8", "D1")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+@pytest.mark.parametrize("agent", ["gemini", "claude"])
+def test_starting_an_agent_without_installed_hooks_is_warned_about(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    agent: str,
+    options: tuple[str, ...],
+) -> None:
+    started = made("it", agent=agent)
+    grounds = {"session": started, "hooks_missing": "No hooks are installed."}
+    daemon = Scripted(sessions=[started, grounds])
+
+    typed(monkeypatch, daemon, "start", "--agent", agent, *options)
+
+    warned = "No hooks are installed.\n" if agent == "gemini" else ""
+    assert capsys.readouterr().err == warned
+    assert len(daemon.asked) == (2 if agent == "gemini" else 1)
 
 
 class Telling(Impatient):

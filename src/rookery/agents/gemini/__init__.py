@@ -7,3 +7,6 @@ NAME = "gemini"
 
 #: What a project's folder may hold that runs programs once the folder is trusted.
 PROJECT_FILES = (".gemini",)
+
+#: It reads hooks only from its user's settings: they cannot be set at launch.
+NEEDS_INSTALLED_HOOKS = True

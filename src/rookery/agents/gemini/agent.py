@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from rookery.agents.gemini import NAME, screen
+from rookery.agents.gemini import NAME, NEEDS_INSTALLED_HOOKS, screen
 from rookery.agents.gemini.hooks import HOOKS
 from rookery.agents.gemini.keys import KEYS
 from rookery.agents.gemini.settings import SETTINGS
@@ -47,7 +47,9 @@ def command_line(spec: LaunchSpec) -> CommandLine:
 GEMINI = Agent(
     name=NAME,
     program="gemini",
-    abilities=Abilities(takes_id=True, can_resume=True, needs_installed_hooks=True),
+    abilities=Abilities(
+        takes_id=True, can_resume=True, needs_installed_hooks=NEEDS_INSTALLED_HOOKS
+    ),
     modes=MODES,
     command_line=command_line,
     hooks=HOOKS,
