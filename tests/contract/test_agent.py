@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
@@ -20,11 +22,16 @@ from rookery.model.permissions import Outcome, Verdict
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import Agent, LaunchSpec
-from tests.support.contract.agents import claude, codex, gemini, opencode
+from tests.support.contract import agents
 from tests.support.contract.agents.case import AgentCase, S
 from tests.support.dialects import hooks_of, screen_of
 
-CASES = (claude.CASE, codex.CASE, gemini.CASE, opencode.CASE)
+#: The cases of all modules in the package.
+CASES: tuple[AgentCase, ...] = tuple(
+    import_module(f"{agents.__name__}.{each.name}").CASE
+    for each in iter_modules(agents.__path__)
+    if each.name != "case"
+)
 
 DENIED = Verdict(Outcome.DENIED, "person", "Not on a Sunday.")
 VERDICTS = (
@@ -212,6 +219,11 @@ def test_a_call_is_asked_for_by_the_event_that_asks_and_by_no_other(case: AgentC
             assert call
             assert call.is_asked
         if event == hooks.traits.before_tool:
+            # The hook program finds the offline answer by these fields.
+            assert (payload["hook_event_name"], payload["tool_name"]) == (
+                event,
+                call and call.tool,
+            )
             assert call
             assert call.is_asked == bool(call.questions)
 

@@ -1,4 +1,4 @@
 """Everything that Rookery knows of one agent program, a package each. Pure: text in, facts out.
 
-``catalog`` has the one list of them. This module imports nothing: ``names`` must load quickly.
+``names`` has the list of them. This module imports nothing: ``names`` must load quickly.
 """

@@ -72,7 +72,13 @@ class Abilities:
 
 @dataclass(frozen=True, slots=True)
 class HookTraits:
-    """Which hook events an agent has, and what they can do."""
+    """Which hook events an agent has, and what they can do.
+
+    The payload of ``before_tool`` and ``permission`` must name the event, the tool and its
+    input as ``hook_event_name``, ``tool_name`` and ``tool_input``: while no daemon runs, the
+    hook program finds the stored answer by the first two. ``HookDialect.answer`` must accept a
+    payload with ``hook_event_name`` alone.
+    """
 
     before_tool: str = ""  #: the event before a tool runs; empty if there is none
     permission: str = ""  #: the event by which it asks for permission; empty if there is none
@@ -115,7 +121,7 @@ class HookDialect(Protocol):
         ...
 
     def read_stop(self, payload: Payload) -> Stop | None:
-        """Return how the agent is about to stop, if a hook can make it continue."""
+        """Return how the agent is about to stop; ``None`` if no hook can make it continue."""
         ...
 
     def go_on(self, payload: Payload, reason: str) -> str:
