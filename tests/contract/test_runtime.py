@@ -12,9 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
+import anyio
 import pytest
 
 from rookery.agents import demo, shell
+from rookery.clock import WallClock
 from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
@@ -30,7 +32,8 @@ from rookery.ports.runtime import (
 )
 from rookery.ports.terminal import Printed
 from rookery.processes import Process
-from rookery.runtimes.tmux.delivery_steps import DeliveryState
+from rookery.runtimes.tmux.delivery_steps import DeliveryState, Typing
+from rookery.runtimes.tmux.typist import DISCARD_STEADY_S
 from tests.support.contract.runtimes import (
     DEMO,
     SOON,
@@ -74,6 +77,13 @@ async def held(bench: Bench, session: SessionId, tmp_path: Path) -> HeldProgram:
 
 def parcel_for(session: SessionId, words: str = "say: hello") -> Parcel:
     return Parcel(1, session, words, Step.SENDING, datetime.now(UTC))
+
+
+async def discarded(typing: Typing, parcel: Parcel) -> None:
+    """Wait until the program has thrown the words away."""
+    with anyio.fail_after(SOON):
+        while not await typing.was_discarded(parcel):
+            await WallClock().sleep(0.1)
 
 
 async def box_of(runtime: Runtime, session: SessionId) -> str | None:
@@ -218,10 +228,66 @@ async def test_enter_is_pressed_three_times_at_most_on_words_that_stay_in_the_bo
 
     for _ in range(3):
         await bench.typing(session).submit(parcel)
+        assert not await bench.typing(session).has_left(parcel, within=1.0)
     with pytest.raises(WordsRefused, match="did not accept it"):
         await bench.typing(session).submit(parcel)
 
     assert await box_of(bench.runtime, session) == parcel.words
+
+
+@pytest.mark.spec("B2")
+async def test_words_that_a_program_throws_away_are_pasted_twice_at_most(
+    bench: Bench, session: SessionId, tmp_path: Path
+) -> None:
+    parcel = parcel_for(session)
+    typing = bench.typing
+    await bench.start_stubborn(session, tmp_path, discards=2)
+    await typing(session).paste(parcel)
+    await discarded(typing(session), parcel)
+    is_pasted = await typing(session).paste_again(parcel)
+    await bench.begin_life()
+    await bench.runtime.start(launch_of(session, tmp_path))  # finds the running program
+    await discarded(typing(session), parcel)
+
+    assert is_pasted
+    assert not await typing(session).paste_again(parcel)
+    assert await box_of(bench.runtime, session) == ""
+
+
+@pytest.mark.spec("B2")
+async def test_words_that_a_program_threw_away_show_once_they_are_pasted_again(
+    bench: Bench, session: SessionId, tmp_path: Path
+) -> None:
+    parcel = parcel_for(session)
+    await bench.start_stubborn(session, tmp_path, discards=1)
+    await bench.typing(session).paste(parcel)
+    await discarded(bench.typing(session), parcel)
+
+    await bench.typing(session).paste_again(parcel)
+
+    assert await bench.typing(session).is_shown(parcel, within=SOON)
+    assert not await bench.typing(session).was_discarded(parcel)
+    assert await box_of(bench.runtime, session) == parcel.words
+
+
+@pytest.mark.spec("B2")
+async def test_words_that_a_program_has_not_read_yet_are_not_taken_for_thrown_away(
+    bench: Bench, session: SessionId, tmp_path: Path
+) -> None:
+    if isinstance(bench, FakeBench):
+        pytest.skip("its programs read at once")
+    parcel = parcel_for(session)
+    await bench.start_stubborn(session, tmp_path)
+    pid = await bench.pid_of(session)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        await bench.typing(session).paste(parcel)
+        await WallClock().sleep(DISCARD_STEADY_S + 0.5)
+
+        assert not await bench.typing(session).was_discarded(parcel)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert await bench.typing(session).is_shown(parcel, within=SOON)
 
 
 @pytest.mark.spec("B0")

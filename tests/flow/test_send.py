@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from sqlite3 import Connection
 import anyio
 import pytest
 
+from rookery.agents.catalog import AGENTS
 from rookery.agents.demo import DEMO
 from rookery.api.mcp.listing import note_listing
 from rookery.delivery.dispatcher import (
@@ -22,8 +24,9 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, clean
 from rookery.model.obstacles import BlockedReason, Obstacle
+from rookery.ports.agent import Agent
 from rookery.ports.runtime import FellQuiet, Sighting
-from rookery.runtimes.tmux.delivery_steps import LOST_AFTER_S
+from rookery.runtimes.tmux.delivery_steps import DISCARDED_AFTER_S, LOST_AFTER_S
 from rookery.sessions.commands import MessageSender, send
 from rookery.sessions.launching import LaunchContext
 from rookery.store.backlog import QueuedWords, kept_words
@@ -212,6 +215,108 @@ async def test_an_enter_that_was_swallowed_is_pressed_again(
     assert before == []
     assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
     assert await database.read(steps) == ["acknowledged"]
+
+
+#: An agent with an input box, whose hooks are not installed.
+UNHOOKED = {"demo": replace(DEMO, hooks=None)}
+
+
+@pytest.mark.spec("B2", "F3")
+async def test_words_that_stand_in_the_box_after_enter_are_not_told_to_be_worked_on(
+    database: ObservedDatabase, world: World
+) -> None:
+    """Without hooks, an agent that ignored the Enter while it was loading tells nothing."""
+    world.runtime.manner = Manner(swallows=2)
+    async with running(database, world, agents=UNHOOKED) as context:
+        worker = await context.start("Build it.")
+        heard = list(world.runtime.heard)
+        known, why = await context.session(worker), await database.read(waits_for)
+
+        for _ in range(2):
+            await context.pass_time(RETRY_SECONDS)
+        later = await context.session(worker)
+
+    assert (heard, known.activity) == ([], Activity.IDLE)
+    assert why == ["Enter was pressed, and its box still shows them."]
+    assert later.activity is Activity.WORKING
+    assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
+    assert await database.read(steps) == ["acknowledged"]
+
+
+@pytest.mark.spec("B2")
+async def test_words_that_an_agent_without_hooks_ignores_fail_and_the_next_go_on(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(swallows=3)
+    async with running(database, world, agents=UNHOOKED) as context:
+        worker = await context.start("Build it.")
+        await context.send(worker, "Go on.")
+        for _ in range(4):
+            await context.pass_time(RETRY_SECONDS)
+
+    assert world.runtime.cleared == [(worker, "Build it.")]
+    assert world.runtime.heard == [(worker, "Go on.")]
+    assert await database.read(steps) == ["failed", "acknowledged"]
+
+
+@pytest.mark.spec("B2", "K3")
+async def test_words_that_left_the_box_before_a_crash_are_a_turn_after_it(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    class Mortal(FakeRuntime):
+        async def has_left(self, parcel: Parcel, *, within: float) -> bool:
+            died.set()
+            await anyio.sleep_forever()
+            return False
+
+    died = anyio.Event()
+    world = World(tmp_path, Mortal)
+    async with running(database, world, agents=UNHOOKED) as context:
+        worker = await context.accept(world.plan("Build it."))
+        with anyio.fail_after(5):
+            await died.wait()
+
+    async with running(database, world, agents=UNHOOKED) as context:
+        await context.rest()
+
+    assert world.runtime.heard == [(worker, "Build it.")]
+    assert (await database.read(kinds)).count("turn-started") == 1
+    assert await database.read(steps) == ["acknowledged"]
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize("agents", [AGENTS, UNHOOKED], ids=["hooked", "unhooked"])
+async def test_words_that_a_loading_program_throws_away_are_typed_again_within_seconds(
+    database: ObservedDatabase, world: World, agents: Mapping[str, Agent]
+) -> None:
+    world.runtime.manner = Manner(discards=1)
+    async with running(database, world, agents=agents) as context:
+        worker = await context.start("Build it.")
+        before = list(world.runtime.pasted)
+        for _ in range(2):
+            await context.pass_time(DISCARDED_AFTER_S)
+
+    assert before == [(worker, "Build it.")]
+    assert world.runtime.pasted == [(worker, "Build it.")] * 2
+    assert world.runtime.heard == [(worker, "Build it.")]
+    assert await database.read(steps) == ["acknowledged"]
+
+
+@pytest.mark.spec("B2")
+async def test_words_that_are_always_thrown_away_fail_and_the_next_go_on(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(discards=2)
+    async with running(database, world, agents=UNHOOKED) as context:
+        worker = await context.start("Build it.")
+        await context.send(worker, "Go on.")
+        for _ in range(4):
+            await context.pass_time(DISCARDED_AFTER_S)
+        why = await database.read(waits_for)
+
+    assert why[0] == "it was typed 2 times, and its box has not shown it."
+    assert world.runtime.heard == [(worker, "Go on.")]
+    assert await database.read(steps) == ["failed", "acknowledged"]
 
 
 class WorldWithTools(World):

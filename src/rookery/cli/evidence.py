@@ -34,7 +34,9 @@ def _show(daemon: Client, evidence: EvidenceInfo) -> None:
         say(f"{session.name} was {with_names_from(ended, daemon)} {since} ago.")
     else:
         say(f"{session.name} {does(session.state)} since {since}{reason}")
-    say(out_of_date(evidence.trouble) if evidence.trouble else f"This is {evidence.confidence}.")
+    say(
+        out_of_date(evidence.trouble) if evidence.trouble else f"This is {evidence.confidence}."
+    )
     _show_hook_problems(evidence)
     for each in evidence.evidence:
         detail = f"  ({each.detail})" if each.detail else ""

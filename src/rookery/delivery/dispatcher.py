@@ -51,6 +51,9 @@ RETRY_SECONDS = 1.0
 #: Seconds after its start for an agent to list Rookery's tools; then messages stop waiting.
 TOOLS_TIMEOUT_S = 15.0
 
+_NOT_TAKEN = Obstacle(
+    BlockedReason.NOT_TAKEN, "Enter was pressed, and its box still shows them."
+)
 _NO_TOOLS = Obstacle(BlockedReason.NO_TOOLS, "its tools are not connected yet.")
 
 
@@ -105,11 +108,8 @@ class Dispatcher:
         log = _Log(self.database, parcel)
         delivery = await self.runtime.deliver(parcel, log, is_new=is_new)
         match delivery:
-            case Submitted(at, is_final):
-                await self._confirm(parcel, agent, entered_at=at)
-                await self._wait_for_proof(parcel, is_last=is_final)
-            case LeftInput():
-                await self._wait_for_proof(parcel, is_last=True)
+            case Submitted() | LeftInput():
+                await self._settle(parcel, agent, delivery)
             case Blocked():
                 await self._note_blocked(parcel, delivery)
             case Refused(reason, is_in_input=True):
@@ -122,6 +122,22 @@ class Dispatcher:
                 await self._mark_unsure(parcel)
             case _:
                 assert_never(delivery)
+
+    async def _settle(
+        self, parcel: Parcel, agent: Agent, delivery: Submitted | LeftInput
+    ) -> None:
+        """Record that a message was submitted, and wait for the agent's acknowledgement."""
+        is_hooked = await self._is_hooked(parcel, agent)
+        if isinstance(delivery, LeftInput):
+            if not is_hooked and not delivery.by_hand:
+                await self._confirm(parcel, agent, entered_at=parcel.since)
+            await self._wait_for_proof(parcel, is_last=True)
+        elif delivery.is_in_input and not is_hooked:
+            # Nothing else would ever show that the Enter was ignored.
+            await self._note_blocked(parcel, Blocked(_NOT_TAKEN, is_typed=True))
+        else:
+            await self._confirm(parcel, agent, entered_at=delivery.at)
+            await self._wait_for_proof(parcel, is_last=delivery.is_final)
 
     async def _check_command(self, session: Session, parcel: Parcel) -> None:
         """Raise ``Forbidden`` for a session's command that the project defines by now."""
@@ -168,6 +184,15 @@ class Dispatcher:
                     self.journal.append(db, TurnEnded(parcel.recipient))
 
         await self.database.write(confirm)
+
+    async def _is_hooked(self, parcel: Parcel, agent: Agent) -> bool:
+        """Return whether hooks report the recipient's turns: if not, Enter is the proof."""
+
+        def is_hooked(db: Connection) -> bool:
+            session = sessions.get(db, parcel.recipient)
+            return beliefs.hooks_report_turns(evidence.known(db, session, agent))
+
+        return await self.database.read(is_hooked)
 
     async def _is_settled_in_time(self, parcel: Parcel) -> bool:
         def is_settled(db: Connection) -> bool:

@@ -33,6 +33,7 @@ class BlockedReason(StrEnum):
     OTHER_TEXT = "other-text"  #: the input box holds other text than the message
     HIDDEN = "hidden"  #: something covers the message in the input box
     NOT_SHOWN = "not-shown"  #: the message was typed, and the program has not drawn it yet
+    NOT_TAKEN = "not-taken"  #: Enter was pressed, and the message is still in the input box
     REFUSED = "refused"  #: the message was refused, and is still in the input box
 
 

@@ -144,6 +144,9 @@ class InputDialect:
     quiet: float  #: seconds without a screen change after which it is idle
     interrupt: tuple[str, ...]  #: the keys that stop the current turn, pressed one by one
     pause: float = 0.0  #: seconds that it needs between a paste and Enter
+    #: Seconds without a screen change before the first text is typed: a program that restarts
+    #: itself or loads a conversation may show a box that ignores keys.
+    settle: float = 0.0
     #: The keys that clear its input box; pressed only while the box holds text.
     clearing: tuple[str, ...] = ()
     quit: str = ""  #: the command that quits the program; empty if there is none

@@ -121,11 +121,14 @@ class Submitted:
     at: datetime
     #: Nothing more can be observed: without a proof, the outcome stays unknown.
     is_final: bool = False
+    is_in_input: bool = False  #: its text is still in the input: it may not have been accepted
 
 
 @dataclass(frozen=True, slots=True)
 class LeftInput:
     """A message that was submitted earlier has left the input; only a proof can follow."""
+
+    by_hand: bool = False  #: a person submitted or removed it, not Rookery
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,13 @@ class Bench(Protocol):
         """Wait until a program shows just these lines; where it cannot, have them shown."""
         ...
 
-    async def start_stubborn(self, session: SessionId, folder: Path) -> None:
-        """Start a program that keeps its words in the box whatever is pressed."""
+    async def start_stubborn(
+        self, session: SessionId, folder: Path, *, discards: int = 0
+    ) -> None:
+        """Start a program that keeps its words in the box whatever is pressed.
+
+        It throws away so many pastes first.
+        """
         ...
 
     async def begin_life(self) -> None:
@@ -90,8 +95,10 @@ class FakeBench:
     async def printed(self, session: SessionId, *lines: str) -> None:
         self.runtime.program(session).screen = list(lines)
 
-    async def start_stubborn(self, session: SessionId, folder: Path) -> None:
-        self.runtime.manner = Manner(swallows=1_000)
+    async def start_stubborn(
+        self, session: SessionId, folder: Path, *, discards: int = 0
+    ) -> None:
+        self.runtime.manner = Manner(swallows=1_000, discards=discards)
         await started(self.runtime, session, folder)
 
     async def begin_life(self) -> None:
@@ -135,8 +142,11 @@ class TmuxBench:
                 if tuple(line.rstrip() for line in screen if line.strip()) == lines:
                     return
 
-    async def start_stubborn(self, session: SessionId, folder: Path) -> None:
-        await self.runtime.start(replace(launch_of(session, folder), argv=STUBBORN))
+    async def start_stubborn(
+        self, session: SessionId, folder: Path, *, discards: int = 0
+    ) -> None:
+        argv = (*STUBBORN, str(discards))
+        await self.runtime.start(replace(launch_of(session, folder), argv=argv))
         await seen(self.runtime, session, lambda view: view.is_resting)
 
     def typing(self, session: SessionId) -> Typing:

@@ -21,6 +21,7 @@ from rookery.ports.runtime import (
     FellQuiet,
     HeldProgram,
     Launch,
+    LeftInput,
     RuntimeHandle,
     Sighting,
     StopMethod,
@@ -29,7 +30,7 @@ from rookery.ports.runtime import (
     Vanished,
 )
 from rookery.ports.terminal import Printed, TerminalAddress
-from rookery.runtimes.tmux.delivery_steps import DeliveryState, TypedDelivery
+from rookery.runtimes.tmux.delivery_steps import MAX_PASTES, DeliveryState, TypedDelivery
 from rookery.runtimes.tmux.typist import MAX_ENTERS
 from tests.support.fakes.clock import FakeClock
 
@@ -64,6 +65,7 @@ class Manner:
     exits_with: int | None = None  #: at once, before it is up
     ignores: frozenset[str] = frozenset()  #: of ``quit`` and the names of signals
     swallows: int = 0  #: so many Enters
+    discards: int = 0  #: so many pastes, which it reads and throws away
     refuses: str = ""  #: any words, and this is why
     keeps: str = ""  #: these words stay in its box whatever is pressed, and it says so
 
@@ -83,6 +85,8 @@ class Program:
     entered: str = ""  #: and of what Enter was last pressed on
     shown: str = ""  #: the receipt of what was last seen in its box
     enters: int = 0  #: how often that was
+    pastes: int = 0  #: how often the last words were typed
+    is_discarding: bool = False  #: it has thrown the last words away
     given: str = ""  #: the receipt of the last step in a dialog
     asks: Dialog | None = None  #: the same dialog, as it is read off the screen
     screen: list[str] = field(default_factory=list)
@@ -253,10 +257,33 @@ class FakeRuntime:
             raise program.occupied
         if program.box:
             raise Occupied(BlockedReason.DRAFT, "somebody's draft stands there.")
-        self.pasted.append((parcel.recipient, parcel.words))
-        program.box, program.pasted = parcel.words, parcel.receipt
+        program.pastes = 0
+        self._type(program, parcel)
         program.mark = max(len(program.screen) - 1, 0)
         program.rest = "".join(program.screen[program.mark :])
+
+    @_mortal
+    async def paste_again(self, parcel: Parcel) -> bool:
+        program = self._find(parcel.recipient)
+        if program.pastes >= MAX_PASTES:
+            return False
+        self._type(program, parcel)
+        return True
+
+    def _type(self, program: Program, parcel: Parcel) -> None:
+        self.pasted.append((parcel.recipient, parcel.words))
+        program.pastes += 1
+        program.pasted = parcel.receipt
+        program.is_discarding = program.manner.discards > 0
+        program.manner.discards -= program.is_discarding
+        program.box = "" if program.is_discarding else parcel.words
+
+    async def was_discarded(self, parcel: Parcel) -> bool:
+        program = self._find(parcel.recipient)
+        return program.is_discarding and not program.box and not program.occupied
+
+    async def has_left(self, parcel: Parcel, *, within: float) -> bool:
+        return await self.look(parcel) is not DeliveryState.IN_BOX
 
     @_mortal
     async def submit(self, parcel: Parcel) -> None:
@@ -385,7 +412,8 @@ class FakeRuntime:
         pause = program.launch.agent.input.pause if program.launch else 0.0
         typed = TypedDelivery(self, self.clock, pause)
         delivery = await typed.deliver(parcel, log, is_new=is_new)
-        if isinstance(delivery, Submitted) and delivery.is_final:
+        is_final = isinstance(delivery, Submitted) and delivery.is_final
+        if is_final or isinstance(delivery, LeftInput):
             self.see_again(FellQuiet(parcel.recipient))
         return delivery
 

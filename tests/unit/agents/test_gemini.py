@@ -41,6 +41,18 @@ NATIVE = NativeId("11111111-2222-4333-8444-555555555555")
 SPEC = LaunchSpec(("gemini",), NATIVE, "", "", "hook", Path("/s"))
 
 
+@pytest.mark.spec("F3")
+def test_a_prompt_that_is_queued_while_it_loads_is_work() -> None:
+    """It takes the prompt up by itself, though nothing else shows that it is not idle."""
+    queued = RECORDED.text("working-queued").split("\n")
+    loading = ["" if "Thinking" in line else line for line in queued]
+    above = next(n for n, line in enumerate(queued) if "Queued" in line)
+    later = [*queued[: above + 2], "", "✦ Done.", "", *loading[above + 2 :]]
+
+    assert screen.read(read_styled("\n".join(loading))) == View("", is_working=True)
+    assert screen.read(read_styled("\n".join(later))) == View("")
+
+
 def test_words_that_were_sent_are_not_taken_for_the_box() -> None:
     sent = RECORDED.text("working").split("\n")
     cut_short = "\n".join(sent[: next(n for n, line in enumerate(sent) if "Thinking" in line)])

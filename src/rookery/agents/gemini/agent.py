@@ -57,6 +57,7 @@ GEMINI = Agent(
         quiet=1.5,
         interrupt=("escape",),
         pause=0.3,  # for 40 ms after a paste, more if Gemini is busy, Enter is a line break
+        settle=3.0,  # it restarts itself once a folder is trusted, and ignores keys meanwhile
         clearing=("ctrl-c",),
         quit="/quit",
         pasted=re.compile(r"(?:\[Pasted Text: \d+ (?:lines|chars)(?: #\d+)?\]\s*)+"),

@@ -24,6 +24,10 @@ _HINT = re.compile(
 )
 #: The running turn, in the line above the box.
 _WORKING = re.compile(r"\(esc to cancel, \d[^)]*\)")
+#: Prompts that wait until Gemini has loaded or its turn is over, and the lines below them: the
+#: prompts, the status and the rule.
+_QUEUED = re.compile(r"  Queued \(press ↑ to edit\):")
+_BELOW_QUEUED = re.compile(r"\s*| {4}\S.*|.*\? for shortcuts|─{20,}| \S.*")
 #: The line above the box when Tab has hidden everything else.
 _ALONE = re.compile(r"\(esc to cancel, |press tab twice for more$")
 #: The frame around a dialog; frames inside it are further to the right.
@@ -79,7 +83,14 @@ def read(screen: Screen) -> View:
     if _may_list(draft) and (choices := _choices(lines[below + 1 :])):
         return _offered(draft, choices)
     status = lines[max(0, above - _STATUS) : above]
-    return View(draft, None, any(_WORKING.search(line) for line in status))
+    is_working = any(_WORKING.search(line) for line in status) or _has_queue(lines[:above])
+    return View(draft, None, is_working)
+
+
+def _has_queue(over: Sequence[str]) -> bool:
+    """Return whether prompts are listed above the box that Gemini will take up by itself."""
+    row = _last_row(over, _QUEUED.fullmatch)
+    return row is not None and all(_BELOW_QUEUED.fullmatch(line) for line in over[row + 1 :])
 
 
 def _find_box(lines: Sequence[str]) -> tuple[int, int] | None:

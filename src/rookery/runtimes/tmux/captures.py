@@ -6,7 +6,11 @@ the control line: it goes through a tmux buffer into a private file.
 
 from __future__ import annotations
 
+import array
+import fcntl
+import os
 import secrets
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +31,9 @@ SHOWN_OPTION = "@rookery-shown"
 #: How often Enter was pressed on that last message.
 ENTERS = "@rookery-enters"
 
+#: How often the last message was pasted.
+PASTES = "@rookery-pastes"
+
 #: Where the message was typed: what was printed since is found by it.
 MARK_OPTION = "@rookery-mark"
 
@@ -39,7 +46,10 @@ MAX_CAPTURES = 5
 
 _ASKED = " ".join(
     f"#{{{name}}}"
-    for name in ("pane_in_mode", "pane_synchronized", PASTED, ENTERED, ENTERS, SHOWN_OPTION)
+    for name in (
+        *("pane_in_mode", "pane_synchronized", "pane_tty"),
+        *(PASTED, PASTES, ENTERED, ENTERS, SHOWN_OPTION),
+    )
 )
 
 
@@ -55,6 +65,8 @@ class PaneSnapshot:
     entered: str  #: the receipt of the message on which Enter was last pressed
     enters: int = 0  #: how often it was pressed on that message
     shown: str = ""  #: the receipt of the message last seen in the box
+    pastes: int = 1  #: how often the last message was pasted
+    tty: str = ""  #: the terminal device of the program
 
 
 async def read_screen(
@@ -114,7 +126,7 @@ async def look_around(server: AnyServer, pane: str) -> PaneSnapshot:
     clients = line("list-clients", "-F", "#{client_control_mode} #{client_activity} #{pane_id}")
     question = line("display-message", "-p", "-t", pane, _ASKED)
     text, ((answer, *_), people) = await _captured(server, pane, ("-e",), question, clients)
-    mode, synchronized, pasted, entered, enters, shown = answer.decode().split(" ")
+    mode, synchronized, tty, pasted, pastes, entered, enters, shown = answer.decode().split(" ")
     return PaneSnapshot(
         screen=read_styled(text),
         in_mode=mode != "0",
@@ -124,7 +136,25 @@ async def look_around(server: AnyServer, pane: str) -> PaneSnapshot:
         entered=entered,
         enters=int(enters or bool(entered)),  # panes of an earlier version have no count
         shown=shown,
+        pastes=int(pastes or 1),
+        tty=tty,
     )
+
+
+def unread_bytes(tty: str) -> int | None:
+    """Return how much input a program has not read from its terminal; none if unknown."""
+    try:
+        terminal = os.open(tty, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        count = array.array("i", [0])
+        fcntl.ioctl(terminal, termios.FIONREAD, count)
+    except OSError:
+        return None
+    finally:
+        os.close(terminal)
+    return count[0]
 
 
 async def _captured(

@@ -1,7 +1,8 @@
 """Deliver messages to a program by typing: paste, check the box, press Enter, check again.
 
-A message is never pasted twice. After a crash the pane is checked first: it stores the receipt
-of what was pasted and of what Enter was pressed on.
+A message is pasted again only if the program has discarded it, so it is never submitted twice.
+After a crash the pane is checked first: it stores the receipt of what was pasted and of what
+Enter was pressed on.
 """
 
 from __future__ import annotations
@@ -31,8 +32,19 @@ LOST_AFTER_S = 600.0
 #: Seconds for pasted text to appear in the input box.
 APPEARANCE_TIMEOUT_S = 2.0
 
+#: Seconds for text to leave the input box after Enter.
+ENTER_TIMEOUT_S = 2.0
+
+#: Seconds after a paste from which text that never appeared may have been discarded.
+DISCARDED_AFTER_S = 5.0
+
+#: How often the same message is pasted at most. It is pasted again only if the program has read
+#: the first paste and shows an empty box, so that the text cannot have been submitted.
+MAX_PASTES = 2
+
 _HIDDEN = Obstacle(BlockedReason.HIDDEN, "something else is on its screen.")
 _NOT_SHOWN = Obstacle(BlockedReason.NOT_SHOWN, "its box does not show them yet.")
+_DISCARDED = f"it was typed {MAX_PASTES} times, and its box has not shown it."
 _REFUSED = Obstacle(BlockedReason.REFUSED, "its box still shows words that it refused.")
 
 
@@ -60,6 +72,25 @@ class Typing(Protocol):
 
     async def is_shown(self, parcel: Parcel, *, within: float) -> bool:
         """Wait until the pasted text is in the box; return false on timeout."""
+        ...
+
+    async def was_discarded(self, parcel: Parcel) -> bool:
+        """Return whether the program has read the pasted text, and thrown it away.
+
+        That is so if it has no unread input, its box is visible and empty, it is idle, its
+        screen is steady, and no person has typed since.
+        """
+        ...
+
+    async def paste_again(self, parcel: Parcel) -> bool:
+        """Paste a discarded message once more; false if it was pasted too often already.
+
+        Raises ``Occupied`` with nothing done.
+        """
+        ...
+
+    async def has_left(self, parcel: Parcel, *, within: float) -> bool:
+        """Wait until the text is no longer in the box after Enter; return false on timeout."""
         ...
 
     async def submit(self, parcel: Parcel) -> None:
@@ -91,7 +122,7 @@ class TypedDelivery:
     pause_s: float  #: seconds between a paste and Enter
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
-        """Advance the delivery by a step: Enter may be pressed again, but text pasted once."""
+        """Advance the delivery by a step: what was done before is not done again."""
         if parcel.refused:
             return await self._remove_refused(parcel)
         return await (self._begin(parcel, log) if is_new else self._resume(parcel, log))
@@ -148,14 +179,24 @@ class TypedDelivery:
             return _blocked(occupied, is_typed=True)
         except WordsRefused as refused:
             return Refused(" ".join(map(str, refused.args)), is_in_input=True)
-        return Submitted(pressed_at)
+        # A program that is starting or loading may ignore the key.
+        has_left = await self.typing.has_left(parcel, within=ENTER_TIMEOUT_S)
+        return Submitted(pressed_at, is_in_input=not has_left)
 
     async def _wait_for_slow_program(self, parcel: Parcel) -> Delivery:
         """Wait for a busy program to show the text, unless a person has removed it."""
         if self._age_s(parcel) > LOST_AFTER_S:
             return Unknown()
-        is_shown = await self.typing.is_shown(parcel, within=APPEARANCE_TIMEOUT_S)
-        return Blocked(None if is_shown else _NOT_SHOWN, is_typed=True)
+        if await self.typing.is_shown(parcel, within=APPEARANCE_TIMEOUT_S):
+            return Blocked(is_typed=True)
+        is_due = self._age_s(parcel) >= DISCARDED_AFTER_S
+        if not (is_due and await self.typing.was_discarded(parcel)):
+            return Blocked(_NOT_SHOWN, is_typed=True)
+        try:
+            is_pasted = await self.typing.paste_again(parcel)
+        except Occupied as occupied:
+            return _blocked(occupied, is_typed=True)
+        return Blocked(is_typed=True) if is_pasted else Refused(_DISCARDED)
 
     async def _settle_removed(self, parcel: Parcel) -> Delivery:
         """Settle a message that a person has submitted or cleared by hand.
@@ -163,7 +204,7 @@ class TypedDelivery:
         A program that redraws its screen may show an empty box for a moment.
         """
         is_shown = await self.typing.is_shown(parcel, within=APPEARANCE_TIMEOUT_S)
-        return Blocked(is_typed=True) if is_shown else LeftInput()
+        return Blocked(is_typed=True) if is_shown else LeftInput(by_hand=True)
 
     async def _clear_previous(self, log: DeliveryLog) -> bool:
         """Empty the box if the last message is back in it, as after an early interrupt."""

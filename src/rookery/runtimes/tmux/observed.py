@@ -24,6 +24,7 @@ from rookery.ports.runtime import (
     Exited,
     HeldProgram,
     Launch,
+    LeftInput,
     RuntimeHandle,
     Sighting,
     StopMethod,
@@ -149,7 +150,8 @@ class ObservedRuntime:
         observed = self._observed(parcel.recipient)
         typed = TypedDelivery(observed.typist, self._clock, observed.pane.agent.input.pause)
         delivery = await typed.deliver(parcel, log, is_new=is_new)
-        if isinstance(delivery, Submitted) and delivery.is_final:
+        is_final = isinstance(delivery, Submitted) and delivery.is_final
+        if is_final or isinstance(delivery, LeftInput):
             observed.screen = None  # it may be quiet already: the next capture reports it again
         return delivery
 

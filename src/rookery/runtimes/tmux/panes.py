@@ -30,11 +30,12 @@ class Pane:
     #: The program cleared the scrollback since a message was last typed.
     was_wiped: bool = False
     cleared_at: float = -math.inf  #: when its box was last emptied, in event-loop time
+    pasted_at: float = -math.inf  #: when text was last pasted into it, like ``last_output``
     takes_brackets: bool = False
     is_over: bool = False
     is_attended: bool = True  #: changes of its screen are reported
     tail: bytes = b""  #: the last bytes that it printed: an escape sequence may begin there
-    last_output: float = 0.0  #: in event-loop time
+    last_output: float = 0.0  #: in event-loop time; if it is polled, in seconds since 1970
     last_line: float = 0.0  #: the same, of the last newline or check whether it rests
     stirred: asyncio.Event | None = None  #: set once it prints; created on demand
     changing: asyncio.TimerHandle | None = None

@@ -29,6 +29,7 @@ from rookery.ports.runtime import (
     Exited,
     HeldProgram,
     Launch,
+    LeftInput,
     RuntimeHandle,
     Sighting,
     StopMethod,
@@ -157,7 +158,8 @@ class TmuxRuntime:
         pane = self._pane(parcel.recipient)
         typed = TypedDelivery(self.typist(pane.session), self._clock, pane.agent.input.pause)
         delivery = await typed.deliver(parcel, log, is_new=is_new)
-        if isinstance(delivery, Submitted) and delivery.is_final:
+        is_final = isinstance(delivery, Submitted) and delivery.is_final
+        if is_final or isinstance(delivery, LeftInput):
             # It may have become quiet before this turn was known.
             self._activity.note_later(pane)
         return delivery

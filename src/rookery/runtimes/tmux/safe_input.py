@@ -20,6 +20,7 @@ from rookery.runtimes.tmux.captures import (
     ENTERS,
     MARK_OPTION,
     PASTED,
+    PASTES,
     SHOWN_OPTION,
     PaneSnapshot,
 )
@@ -106,12 +107,12 @@ def fitted(pane: Pane, parcel: Parcel) -> str:
     return parcel.words
 
 
-async def paste(
-    server: AnyServer, pane: str, words: str, *, receipt: str, mark: str = ""
+async def paste(  # noqa: PLR0913 - what is stored with the paste
+    server: AnyServer, pane: str, words: str, *, receipt: str, mark: str = "", number: int = 1
 ) -> None:
     """Paste text into a pane; as a bracketed paste if the program has asked for that.
 
-    The receipt and the mark are stored in the pane.
+    The receipt, the mark, and how often the text was pasted are stored in the pane.
     """
     file = written(server.site.folder, words)
     try:
@@ -123,7 +124,7 @@ async def paste(
     dropped = command("delete-buffer", "-b", file.name)
     message = command("display-message", "-p", "its program has ended")
     typed = command("paste-buffer", "-d", "-p", "-r", "-b", file.name, "-t", pane)
-    options = {PASTED: receipt, MARK_OPTION: mark}
+    options = {PASTED: receipt, PASTES: str(number), MARK_OPTION: mark}
     noted = " ; ".join(
         command("set-option", "-p", "-t", pane, name, value) for name, value in options.items()
     )

@@ -13,11 +13,15 @@ from rookery.model.errors import Occupied, WordsRefused
 from rookery.model.messages import Parcel, Step
 from rookery.model.obstacles import BlockedReason
 from rookery.model.screens import View
-from rookery.model.text_rewriting import essence
 from rookery.ports.clock import Clock
 from rookery.runtimes.tmux import captures, safe_input, scrollback
+from rookery.runtimes.tmux.box_contents import is_doubled, is_left_over, shows_turn
 from rookery.runtimes.tmux.captures import PaneSnapshot
-from rookery.runtimes.tmux.delivery_steps import APPEARANCE_TIMEOUT_S, DeliveryState
+from rookery.runtimes.tmux.delivery_steps import (
+    APPEARANCE_TIMEOUT_S,
+    MAX_PASTES,
+    DeliveryState,
+)
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.server import AnyServer
 
@@ -29,6 +33,11 @@ LIST_TIMEOUT_S = 3.0
 
 #: How often Enter is pressed on the same message at most.
 MAX_ENTERS = 3
+
+#: Seconds without a screen change from which a box that stays empty has discarded a paste.
+DISCARD_STEADY_S = 3.0
+
+_UNREAD = "it has not read the keys yet that were pressed before."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +62,26 @@ class Typist:
             self._require_free_pane(around, view)
             if view and view.box:
                 raise Occupied(BlockedReason.DRAFT, "somebody's draft stands in its box.")
-            mark = "" if view else await self._mark(fitted)
-            words = _typed(pane.agent.input.rewriting.typed(fitted), view)
-            name, receipt = pane.place.pane, parcel.receipt
-            await safe_input.paste(self.server, name, words, receipt=receipt, mark=mark)
+            if view and not around.pasted and self._steady_s() < pane.agent.input.settle:
+                raise Occupied(BlockedReason.NO_INPUT, "its screen still changes.")
+            await self._paste(parcel, fitted, view, number=1)
+
+    async def paste_again(self, parcel: Parcel) -> bool:
+        self.require_reachable()
+        fitted = safe_input.fitted(self.pane, parcel)
+        async with self.pane.lock:
+            around, view = await self._survey()
+            self._require_free_pane(around, view)
+            if not self._is_discarded(parcel, around, view):
+                raise Occupied(BlockedReason.NOT_SHOWN, "its box does not show them yet.")
+            if around.pastes >= MAX_PASTES:
+                return False
+            await self._paste(parcel, fitted, view, number=around.pastes + 1)
+        return True
+
+    async def was_discarded(self, parcel: Parcel) -> bool:
+        around, view = await self._survey()
+        return self._is_discarded(parcel, around, view)
 
     async def submit(self, parcel: Parcel) -> None:
         self.require_reachable()
@@ -69,8 +94,12 @@ class Typist:
             if view and view.instead:
                 name, typed = pane.agent.name, view.box
                 raise WordsRefused(f"{name} has no {typed}; Enter would take {view.instead}.")
+            if is_doubled(view, parcel, around):
+                raise WordsRefused("its box shows it twice.")
             number = 1 + (around.enters if around.entered == parcel.receipt else 0)
             if number > 1:
+                if captures.unread_bytes(around.tty):
+                    raise Occupied(BlockedReason.NOT_TAKEN, _UNREAD)
                 _require_useful_enter(pane, parcel, around)
             name, receipt = pane.place.pane, parcel.receipt
             await safe_input.enter(self.server, name, receipt=receipt, number=number)
@@ -85,7 +114,7 @@ class Typist:
         async with pane.lock:
             around, view = await self._survey()
             self._require_free_pane(around, view)
-            if not view or not view.box or not _is_left_over(pane, parcel, around, view):
+            if not view or not view.box or not is_left_over(pane, parcel, around, view):
                 return False
             pane.cleared_at = asyncio.get_running_loop().time()
             await safe_input.press(self.server, pane.place.pane, *pane.agent.input.clearing)
@@ -109,6 +138,15 @@ class Typist:
             return await self.look(parcel) is DeliveryState.IN_BOX
 
         return await self._becomes_true(is_in_box, within=within)
+
+    async def has_left(self, parcel: Parcel, *, within: float) -> bool:
+        async def is_gone() -> bool:
+            around, view = await self._survey()
+            state = self._state(parcel, around, view)
+            is_hidden = state is DeliveryState.HIDDEN
+            return state in _GONE or (is_hidden and shows_turn(view, parcel))
+
+        return await self._becomes_true(is_gone, within=within)
 
     async def quit(self) -> None:
         """Type the program's quit command. Raises ``Occupied`` with nothing submitted."""
@@ -142,6 +180,40 @@ class Typist:
                         await self.clock.sleep(self.look_interval_s)
         return False
 
+    async def _paste(
+        self, parcel: Parcel, fitted: str, view: View | None, *, number: int
+    ) -> None:
+        pane = self.pane
+        mark = "" if view else await self._mark(fitted)
+        words = _typed(pane.agent.input.rewriting.typed(fitted), view)
+        name, receipt = pane.place.pane, parcel.receipt
+        pane.pasted_at = self._now()
+        await safe_input.paste(
+            self.server, name, words, receipt=receipt, mark=mark, number=number
+        )
+
+    def _steady_s(self) -> float:
+        """Return for how many seconds the pane has neither printed nor been pasted into."""
+        return self._now() - max(self.pane.last_output, self.pane.pasted_at)
+
+    def _now(self) -> float:
+        """Return the time by which the output of the pane is dated."""
+        if self.look_interval_s is None:
+            return asyncio.get_running_loop().time()
+        return self.clock.now().timestamp()
+
+    def _is_discarded(self, parcel: Parcel, around: PaneSnapshot, view: View | None) -> bool:
+        """Return whether the program has read the pasted text, and thrown it away.
+
+        Only Enter submits text. Without one, text that was read and is not in the box is lost.
+        """
+        if self._state(parcel, around, view) is not DeliveryState.NOT_SHOWN:
+            return False
+        is_untouched = around.typed_at <= parcel.since.timestamp()
+        is_idle = view is not None and view.is_resting and is_untouched
+        is_steady = self._steady_s() >= DISCARD_STEADY_S
+        return is_idle and is_steady and captures.unread_bytes(around.tty) == 0
+
     async def _mark(self, words: str) -> str:
         """Return a mark for a message: what is printed after it is the response."""
         self.pane.was_wiped = False
@@ -165,7 +237,10 @@ class Typist:
         if not view.box:
             return _empty_box(parcel, around)
         # The box was empty before the paste; unless a person typed, all its text is Rookery's.
-        is_untouched = not is_entered and not self._person_types(around)
+        is_first = around.pastes == 1
+        is_untouched = not is_entered and is_first and not self._person_types(around)
+        if is_doubled(view, parcel, around):
+            return DeliveryState.IN_BOX
         is_ours = is_untouched or self.pane.agent.input.holds(view.box, parcel.words)
         return DeliveryState.IN_BOX if is_ours else DeliveryState.HIDDEN
 
@@ -181,6 +256,9 @@ class Typist:
 
     def _person_types(self, around: PaneSnapshot) -> bool:
         return around.typed_at > self.clock.now().timestamp() - self.typing
+
+
+_GONE = frozenset({DeliveryState.LEFT_BOX, DeliveryState.WITH_AGENT})
 
 
 def _empty_box(parcel: Parcel, around: PaneSnapshot) -> DeliveryState:
@@ -200,23 +278,6 @@ def _require_useful_enter(pane: Pane, parcel: Parcel, around: PaneSnapshot) -> N
         raise WordsRefused(
             f"Enter was pressed {around.enters} times, and {name} did not accept it."
         )
-
-
-def _is_left_over(pane: Pane, parcel: Parcel, around: PaneSnapshot, view: View) -> bool:
-    """Return whether the box holds a message from Rookery that no person has changed since."""
-    if around.pasted != parcel.receipt:
-        return False
-    shown, ours = _unwrapped(view.box or ""), _unwrapped(parcel.words)
-    if shown == ours or (view.is_cut and ours.endswith(shown)):
-        return True
-    # A placeholder, such as for a long paste, may represent another text by now.
-    is_untouched = around.typed_at <= parcel.since.timestamp()
-    return is_untouched and pane.agent.input.holds(view.box or "", parcel.words)
-
-
-def _unwrapped(words: str) -> str:
-    """Return text in a form that does not depend on the width of the box."""
-    return "".join(essence(words).split())
 
 
 #: Before Enter, a trailing backslash means a new line, and a word after ``@`` is completed.
