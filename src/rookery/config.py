@@ -21,6 +21,7 @@ from pydantic import (
 from rookery.agents.names import FOLDERS_KEY, NAMES
 from rookery.model.errors import AgentUnknown, ConfigBroken
 from rookery.model.patterns import compile_regex
+from rookery.notification_settings import NotificationSettings
 
 
 class _Section(BaseModel):
@@ -197,6 +198,7 @@ class Settings(_Section):
     stops: StopSettings = StopSettings()
     listeners: ListenerSettings = ListenerSettings()
     relays: RelaySettings = RelaySettings()
+    notifications: NotificationSettings = NotificationSettings()
     tools: Tools = Tools()
     http: Http = Http()
     agents: dict[str, AgentSettings] = Field(default_factory=dict)

@@ -26,6 +26,8 @@ RookeryError
 │   └── Forbidden
 ├── StillWorking
 ├── HookUnreadable
+├── NotificationFailed
+│   └── NotificationDoubted
 ├── ConfigBroken
 ├── HomeUnusable
 ├── AlreadyRunning
@@ -160,6 +162,14 @@ class StillWorking(RookeryError):
 
 class HookUnreadable(RookeryError):
     """The hook call cannot be processed:"""
+
+
+class NotificationFailed(RookeryError):
+    """The notification was not sent:"""
+
+
+class NotificationDoubted(NotificationFailed):
+    """It is not known whether the notification was sent:"""
 
 
 class ConfigBroken(RookeryError):

@@ -16,6 +16,7 @@ from rookery.model.scopes import Identity
 from rookery.operations.idempotency_locks import KeyLocks
 from rookery.permissions.decisions import Permissions
 from rookery.ports.agent import Agent
+from rookery.ports.notifier import Notifier
 from rookery.ports.runtime import Runtime
 from rookery.store import answered_commands
 from rookery.store.database import Database
@@ -74,6 +75,7 @@ class Context:
     login: Mapping[str, str]  #: the environment of the user's login shell
     started_at: datetime
     stop: Callable[[], None]
+    notifiers: tuple[Notifier, ...] = ()  #: the enabled channels of notifications
     streams: Streams = field(default_factory=Streams)
     loopback: HttpPort = field(default_factory=HttpPort)
     key_locks: KeyLocks = field(default_factory=KeyLocks)

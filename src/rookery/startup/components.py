@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from rookery.agents.catalog import AGENTS
@@ -28,13 +29,15 @@ from rookery.ports.clock import Clock
 from rookery.ports.runtime import Runtime
 from rookery.processes import Kernel
 from rookery.runtimes.router import RuntimeRouter
+from rookery.runtimes.tmux.client_terminals import attached_terminals
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Server, ServerSite
-from rookery.runtimes.tmux.user_servers import find_sockets
+from rookery.runtimes.tmux.user_servers import ForeignServer, find_sockets
 from rookery.sessions.expiry import ExpirySpans
 from rookery.sessions.launching import LaunchContext, Launcher
 from rookery.sessions.supervisor import Deadlines, Supervisor
+from rookery.startup.notifiers import make_notifiers
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.agent_folders import folders_of
@@ -112,6 +115,11 @@ class Parts:
             login=self.login,
             started_at=journal.clock.now(),
             stop=stop,
+            notifiers=make_notifiers(
+                self.settings,
+                {**self.login, **self.home.environment},
+                terminals=partial(self._attached_terminals, runtimes.own.server),
+            ),
         )
 
     def supervisor(
@@ -184,15 +192,22 @@ class Parts:
     def _discovery(
         self, database: Database, journal: Journal, observed: ObservedRuntime
     ) -> Discovery:
-        own_socket, discovery = self.home.tmux, self.settings.discovery
+        own, sockets = self.home.tmux, self._user_sockets
+        return Discovery(database, journal, AGENTS, observed, Kernel(), sockets, own)
+
+    def _user_sockets(self) -> list[Path]:
+        """Return the sockets of the user's own tmux servers, as far as they may be searched."""
+        discovery = self.settings.discovery
+        if not discovery.enabled:
+            return []
         # As tmux itself does it.
         configured_folder = os.environ.get("TMUX_TMPDIR") or self.login.get("TMUX_TMPDIR")
         root = os.path.realpath(configured_folder or "/tmp")  # noqa: S108
         folder = Path(root, f"tmux-{os.getuid()}")
+        return find_sockets(folder, listed=discovery.tmux_sockets, own=self.home.tmux)
 
-        def sockets() -> list[Path]:
-            if not discovery.enabled:
-                return []
-            return find_sockets(folder, listed=discovery.tmux_sockets, own=own_socket)
-
-        return Discovery(database, journal, AGENTS, observed, Kernel(), sockets, own_socket)
+    async def _attached_terminals(self, own: Server) -> list[Path]:
+        """Return the terminals that are attached to Rookery's tmux or to the user's own."""
+        run = self.home.run
+        sites = [ServerSite("tmux", each, run, 0) for each in self._user_sockets()]
+        return await attached_terminals([own, *map(ForeignServer, sites)])

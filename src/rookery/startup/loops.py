@@ -7,6 +7,7 @@ from anyio.abc import TaskGroup
 from rookery.agents.catalog import AGENTS
 from rookery.delivery.dialog_answers import DialogAnswers
 from rookery.delivery.dispatcher import Dispatcher
+from rookery.notifications.dispatcher import NotificationDispatcher
 from rookery.operations.context import Context
 from rookery.permissions.lost_hooks import LostHooks
 from rookery.permissions.request_deadlines import RequestDeadlines
@@ -14,6 +15,7 @@ from rookery.permissions.screen_dialogs import DialogWatch
 from rookery.sessions.expiry import Expiry
 from rookery.sessions.headless import HeadlessWatch
 from rookery.startup.components import Parts
+from rookery.startup.notifiers import notification_timing
 from rookery.tracking.attention import Attention
 from rookery.tracking.corrections import Corrections
 from rookery.tracking.screen_reader import ScreenReader
@@ -43,6 +45,10 @@ def start_loops(context: Context, parts: Parts, tasks: TaskGroup) -> None:
     tasks.start_soon(parts.listeners(journal).keep_time, database)
     tasks.start_soon(parts.offline_answers(decider.rules_file).keep, database, clock)
     _watch_session_files(context, tasks)
+    timing = notification_timing(context.settings)
+    for notifier in context.notifiers:
+        sender = NotificationDispatcher(database, clock, runtime, notifier, timing)
+        tasks.start_soon(sender.run)
 
 
 def _watch_session_files(context: Context, tasks: TaskGroup) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rookery.coordination import listeners, relays
+from rookery.notifications import outcomes
 from rookery.permissions import answered_in_terminal
 from rookery.store.journal import Reader
 from rookery.tracking import usage
@@ -14,4 +15,5 @@ READERS: Mapping[str, Reader] = {
     "transcripts": usage.READER,
     "listeners": listeners.READER,
     "relays": relays.READER,
+    "notifications": outcomes.READER,
 }

@@ -6,7 +6,7 @@ from functools import partial
 
 from rookery.config import Settings
 from rookery.startup.readers import READERS
-from rookery.store import flags, limits, session_families
+from rookery.store import flags, limits, notifications, session_families
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.listeners import forget_all
@@ -23,6 +23,10 @@ async def prepare(settings: Settings, database: Database) -> Journal:
     await database.write(partial(limits.put, limits=stored))
     trusts_all = settings.trust.sessions == "all"
     await database.write(partial(session_families.trust_all, on=trusts_all))
+    channels = partial(
+        notifications.put_channels, kinds=settings.notifications.kinds, at=database.clock.now()
+    )
+    await database.write(channels)
     await journal.catch_up(database)
     if not settings.listeners.survive_restart:
         await database.write(forget_all)

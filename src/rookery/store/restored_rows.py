@@ -64,7 +64,8 @@ def disarm(db: Connection, readers: Iterable[str], *, at: datetime) -> list[Sess
     return [SessionId(each) for each in _column(db, _TO_END, (TMUX,))]
 
 
-#: Stops all deliveries, key presses, open requests, relays and readings of transcripts.
+#: Stops all deliveries, key presses, open requests, relays, readings of transcripts
+#: and notifications.
 _CHANGES = """
 update messages set step = 'failed', waits_for = :reason, blocked_code = ''
     where step = 'pending';
@@ -75,7 +76,9 @@ update requests set outcome = 'gone', answered_by = 'restore', answered_at = :at
     where outcome = 'open';
 update relay_members set left_at = :at where left_at is null;
 update relays set closed_at = :at, reason = :reason where closed_at is null;
-update transcripts set due = null
+update transcripts set due = null;
+update notifications set state = 'skipped', reason = :reason, settled_at = :at
+    where state in ('waiting', 'sending')
 """
 
 _TO_END = (

@@ -15,7 +15,10 @@ MAX_DELETED_ROWS = 500
 _AGED = tuple(
     f"delete from {table} where {key} in"
     f" (select {key} from {table} where at < :before order by at limit :slice)"
-    for table, key in (("hooks", "key"), ("commands", "key"), ("audit", "id"))
+    for table, key in (
+        *(("hooks", "key"), ("commands", "key"), ("audit", "id")),
+        ("notifications", "id"),
+    )
 )
 
 #: Spares entries that a reader has not read yet, however long it has been absent.
@@ -48,7 +51,7 @@ _TALLY = f"""
 
 _OF_SESSIONS = (
     *("tokens", "grants", "requests", "evidence", "transcripts", "told"),
-    *("relay_members", "foregrounds"),
+    *("relay_members", "foregrounds", "notifications", "mutes"),
 )
 
 

@@ -71,6 +71,16 @@ def last_end(db: Connection, session: SessionId) -> datetime | None:
     return datetime.fromisoformat(row["ended_at"]) if row else None
 
 
+def last_ended(db: Connection, session: SessionId) -> int | None:
+    """Return the number of the latest ended turn."""
+    row = db.execute(
+        "select started_by from turns where session = ? and ended_at is not null"
+        " order by started_by desc limit 1",
+        (session,),
+    ).fetchone()
+    return int(row["started_by"]) if row else None
+
+
 @dataclass(frozen=True, slots=True)
 class CountedTurns:
     """Ended turns that were already counted and need not be counted again."""

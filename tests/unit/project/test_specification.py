@@ -93,7 +93,13 @@ ROWS = list(rows_of(SPECIFICATION))
 _DEFAULT = re.compile(r"^\| [^|]+ \| ([^|]+) \| `([a-z_.]+)` \|$", re.MULTILINE)
 
 #: Defaults that are described, since they cannot be written down in a table.
-DESCRIBED = {"computer": "the host's name", "stops.pattern": "a regular expression"}
+DESCRIBED = {
+    "computer": "the host's name",
+    "stops.pattern": "a regular expression",
+    "notifications.command.kinds": "all",
+    "notifications.desktop.kinds": "all",
+    "notifications.bell.kinds": "needs-you, failed, limit",
+}
 
 
 def defaults_of(settings: BaseModel, prefix: str = "") -> Iterator[tuple[str, str]]:

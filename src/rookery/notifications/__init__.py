@@ -1,0 +1,1 @@
+"""Tell a person what sessions do: through channels outside of Rookery's own commands."""

@@ -1,0 +1,1 @@
+"""The channels that carry notifications, one module each."""

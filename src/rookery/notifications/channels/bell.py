@@ -1,0 +1,76 @@
+"""The channel ``bell``: rings in the user's terminals that are attached to tmux."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from rookery.model.errors import NotificationFailed
+from rookery.model.notifications import Notification, safe_text
+
+#: Characters of a notification that a terminal gets.
+MAX_SHOWN_CHARACTERS = 200
+
+_BELL = "\a"
+
+#: The end of an OSC sequence; without it, a bell inside of tmux would be taken for one.
+_END = "\x1b\\"
+
+
+@dataclass(frozen=True, slots=True)
+class BellNotifier:
+    #: Returns the terminals of attached clients, as tmux reports them.
+    terminals: Callable[[], Awaitable[Iterable[Path]]]
+    text: bool  #: whether the text is sent, too
+    name: str = "bell"
+
+    async def why_not(self) -> str:
+        own = [each for each in await self.terminals() if is_own_terminal(each)]
+        return "" if own else "no terminal of yours is attached to tmux"
+
+    async def send(self, notification: Notification) -> None:
+        rung = bytes_for(notification, with_text=self.text)
+        written = [write_to(each, rung) for each in dict.fromkeys(await self.terminals())]
+        if not any(written):
+            raise NotificationFailed("no terminal of yours is attached to tmux.")
+
+
+def bytes_for(notification: Notification, *, with_text: bool) -> bytes:
+    """Return the bell, and the notification as the sequences that terminals understand."""
+    if not with_text:
+        return _BELL.encode()
+    # Semicolons separate the parts of OSC 777. Control characters are removed: no text of a
+    # session can end the sequence.
+    title = safe_text(notification.title).replace(";", ",")
+    body = safe_text(notification.body()).replace(";", ",")[:MAX_SHOWN_CHARACTERS]
+    nine, urxvt = f"\x1b]9;{title}: {body}{_END}", f"\x1b]777;notify;{title};{body}{_END}"
+    return f"{nine}{urxvt}{_BELL}".encode(errors="replace")
+
+
+def is_own_terminal(path: Path) -> bool:
+    """Return whether a path is a terminal device of this user."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    is_device = stat.S_ISCHR(found.st_mode) and path.is_relative_to("/dev")
+    return is_device and found.st_uid == os.getuid()
+
+
+def write_to(path: Path, content: bytes) -> bool:
+    """Write to a terminal of this user without waiting. False if that is not possible."""
+    if not is_own_terminal(path):
+        return False
+    flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(OSError):
+        terminal = os.open(path, flags)
+        try:
+            is_safe = os.isatty(terminal) and os.fstat(terminal).st_uid == os.getuid()
+            return is_safe and os.write(terminal, content) > 0
+        finally:
+            os.close(terminal)
+    return False

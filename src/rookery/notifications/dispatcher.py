@@ -1,0 +1,187 @@
+"""Send the notifications of one channel, each at most once, whenever the daemon dies.
+
+A notification is ``sending`` on disk before the channel gets it. A daemon that dies before it
+has recorded the result leaves it so; the next one marks it ``unsure`` and does not send it
+again, because a bell cannot be asked whether it rang. A request that a person must answer is
+told again by its reminder. What a channel reports as not sent is tried again later.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from sqlite3 import Connection
+
+from rookery import supervise
+from rookery.model.errors import NotificationDoubted, NotificationFailed, RuntimeFailed
+from rookery.model.facts import SessionId
+from rookery.model.notifications import (
+    Notification,
+    NotificationId,
+    NotificationItem,
+    NotificationKind,
+    NotificationState,
+)
+from rookery.notifications.conditions import ATTACHED, why_skip
+from rookery.notifications.outcomes import READER
+from rookery.ports.clock import Clock
+from rookery.ports.notifier import Notifier
+from rookery.ports.runtime import Runtime
+from rookery.store import notifications
+from rookery.store.database import Database
+from rookery.store.wait_for_change import within
+
+_log = logging.getLogger(__name__)
+
+#: Maximum seconds between two checks whether a notification is due: the clock may be set.
+MAX_PAUSE_S = 60.0
+
+#: Seconds before each further attempt, after the channel reported an error.
+RETRY_PAUSES_S = (5.0, 30.0, 120.0)
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationTiming:
+    batch: timedelta  #: how long a notification waits for others of its kind
+    reminder: timedelta  #: until an open request is told once more; zero for never
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationDispatcher:
+    """Sends what waits for one channel."""
+
+    database: Database
+    clock: Clock
+    runtime: Runtime
+    notifier: Notifier
+    timing: NotificationTiming
+
+    async def run(self) -> None:
+        """Send notifications when they are due. Runs for ever."""
+        name = f"Sending notifications by {self.notifier.name}"
+        abandon = partial(self.database.write, self._abandon_sending)
+        await supervise.until_done(abandon, name=name, clock=self.clock)
+        sending = supervise.SupervisedStep(name, self.clock)
+        pause = 0.0
+
+        async def send() -> None:
+            nonlocal pause
+            await self.send_due()
+            pause = await self._seconds_until_next()
+
+        while True:
+            # Taken before the rows are read, so that no change is missed in between.
+            change = self.database.bells.of_kinds(READER.hears)
+            if await sending.attempt(send):
+                await within(pause, change.wait, self.clock)
+
+    async def _seconds_until_next(self) -> float:
+        next_due = partial(
+            notifications.next_due, channel=self.notifier.name, delay=self.timing.batch
+        )
+        if (due := await self.database.read(next_due)) is None:
+            return MAX_PAUSE_S
+        return min((due - self.clock.now()).total_seconds(), MAX_PAUSE_S)
+
+    async def send_due(self) -> None:
+        """Send what is due now, with all others of the same kind that wait."""
+        now = self.clock.now()
+        waiting = partial(
+            notifications.waiting,
+            channel=self.notifier.name,
+            now=now,
+            written_before=now - self.timing.batch,
+        )
+        found = sorted(await self.database.read(waiting), key=attrgetter("kind", "id"))
+        for kind, items in groupby(found, key=attrgetter("kind")):
+            await self._send(kind, list(items))
+
+    async def _send(self, kind: NotificationKind, items: Sequence[NotificationItem]) -> None:
+        hindrance = await self.notifier.why_not()
+        attached = await self._attached(items)
+        claim = partial(self._claim, items, attached, hindrance)
+        claimed = await self.database.write(claim)
+        if not claimed:
+            return
+        record = partial(self._settle, claimed, NotificationState.SENT, "")
+        try:
+            await self.notifier.send(Notification(kind, tuple(claimed)))
+        except NotificationDoubted as error:
+            record = partial(self._settle, claimed, NotificationState.UNSURE, str(error))
+        except NotificationFailed as error:
+            _log.warning("%s: %s", self.notifier.name, error)
+            record = partial(self._record_failure, claimed, str(error))
+        await self.database.write(record)
+
+    async def _attached(self, items: Iterable[NotificationItem]) -> set[SessionId]:
+        """Return the sessions to which a person is attached."""
+        sessions = {each.session for each in items if not each.is_reminder}
+        return {each for each in sessions if await self._is_attached(each)}
+
+    async def _is_attached(self, session: SessionId) -> bool:
+        try:
+            return await self.runtime.terminal(session).is_attached()
+        except RuntimeFailed:  # it has no terminal, or it is gone
+            return False
+
+    def _claim(
+        self,
+        items: Sequence[NotificationItem],
+        attached: set[SessionId],
+        hindrance: str,
+        db: Connection,
+    ) -> list[NotificationItem]:
+        """Skip what must not be sent, record that the rest is being sent, and return that."""
+        now = self.database.clock.now()
+        kept: list[NotificationItem] = []
+        for item in items:
+            reason = why_skip(db, item, now=now) or hindrance
+            # After the time of a reminder, an attached person has probably left the screen.
+            if not reason and item.session in attached and not item.is_reminder:
+                reason = ATTACHED
+            if reason:
+                self._settle([item], NotificationState.SKIPPED, reason, db)
+            else:
+                kept.append(item)
+        notifications.begin(db, [each.id for each in kept], at=now)
+        return kept
+
+    def _settle(
+        self,
+        items: Sequence[NotificationItem],
+        state: NotificationState,
+        reason: str,
+        db: Connection,
+    ) -> None:
+        """Record the result, and write the reminders that follow."""
+        now, ids = self.database.clock.now(), [each.id for each in items]
+        notifications.settle(db, ids, state, reason=reason, at=now)
+        self._add_reminders(db, ids)
+
+    def _record_failure(
+        self, items: Sequence[NotificationItem], reason: str, db: Connection
+    ) -> None:
+        """Let failed notifications wait for the next attempt, except after the last one."""
+        now = self.database.clock.now()
+        for item in items:
+            if item.attempts < len(RETRY_PAUSES_S):
+                pause = timedelta(seconds=RETRY_PAUSES_S[item.attempts])
+                notifications.retry(db, [item.id], reason=reason, due_at=now + pause)
+            else:
+                self._settle([item], NotificationState.FAILED, reason, db)
+
+    def _abandon_sending(self, db: Connection) -> None:
+        now = self.database.clock.now()
+        ids = notifications.abandon_sending(db, self.notifier.name, at=now)
+        self._add_reminders(db, ids)
+
+    def _add_reminders(self, db: Connection, ids: Sequence[NotificationId]) -> None:
+        if self.timing.reminder:
+            now = self.database.clock.now()
+            due_at = now + self.timing.reminder
+            notifications.add_reminders(db, ids, at=now, due_at=due_at)

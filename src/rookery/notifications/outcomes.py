@@ -1,0 +1,68 @@
+"""Turn what happens to sessions into notifications. It writes rows and sends nothing."""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+
+from rookery.model import facts
+from rookery.model.facts import Fact, SessionId
+from rookery.model.lifecycle import Status
+from rookery.model.notifications import (
+    END,
+    NotificationKind,
+    SessionOutcome,
+    kind_of_failure,
+    safe_text,
+)
+from rookery.model.permissions import RequestId
+from rookery.model.reason_texts import first_line
+from rookery.store import notifications, requests, sessions, turn_changes, turns
+from rookery.store.journal import Entry, Reader
+
+
+def react(db: Connection, entry: Entry) -> None:
+    """Add a notification if an entry reports an outcome that a channel carries."""
+    if not notifications.has_channels(db):
+        return
+    match entry.fact:
+        case facts.InputAsked():
+            _note_request(db, entry, entry.fact)
+        case facts.TurnEnded(session, words, "finished"):
+            if not turn_changes.goes_on(db, session) and not _has_parent(db, session):
+                _add(db, entry, NotificationKind.FINISHED, _turn(db, entry), words)
+        case facts.TurnEnded(_, words, "failed"):
+            _add(db, entry, kind_of_failure(words), _turn(db, entry), words)
+        case facts.SessionEnded(session):
+            ended = sessions.get(db, session)
+            if ended.status is Status.FAILED:
+                _add(db, entry, NotificationKind.FAILED, END, first_line(ended.reason))
+        case _:
+            pass
+
+
+READER = Reader(
+    frozenset[type[Fact]]({facts.InputAsked, facts.TurnEnded, facts.SessionEnded}), react
+)
+
+
+def _note_request(db: Connection, entry: Entry, asked: facts.InputAsked) -> None:
+    found = requests.find(db, RequestId(asked.request)) if asked.request else None
+    text = found.message if found else asked.message
+    # A dialog without a request has no name of its own: the entry stands for it.
+    subject = asked.request or str(entry.seq)
+    _add(db, entry, NotificationKind.NEEDS_YOU, subject, text)
+
+
+def _has_parent(db: Connection, session: SessionId) -> bool:
+    """Return whether another session started it: that session gets its answers."""
+    return sessions.get(db, session).parent is not None
+
+
+def _turn(db: Connection, entry: Entry) -> str:
+    """Return the number of the turn that ended; if none is known, of the entry."""
+    return str(turns.last_ended(db, entry.fact.session) or entry.seq)
+
+
+def _add(db: Connection, entry: Entry, kind: NotificationKind, subject: str, text: str) -> None:
+    outcome = SessionOutcome(entry.fact.session, kind, subject, safe_text(text), entry.at)
+    notifications.add(db, outcome)

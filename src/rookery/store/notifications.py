@@ -1,0 +1,224 @@
+"""Store notifications, the kinds that each channel carries, and muted sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timedelta
+from sqlite3 import Connection, Row
+
+from rookery.model.facts import SessionId
+from rookery.model.notifications import (
+    NotificationId,
+    NotificationItem,
+    NotificationKind,
+    NotificationState,
+    SessionCounts,
+    SessionOutcome,
+)
+from rookery.store.sessions import LIVE
+from rookery.store.timestamps import read_stamp, stamp
+
+#: The reason of notifications that waited for a channel which is no longer configured.
+CHANNEL_IS_OFF = "the channel is turned off"
+
+#: The reason of notifications that a daemon was sending when it died.
+DAEMON_DIED = "the daemon stopped while it was sent; it is not sent again"
+
+_ITEMS = """
+    select notifications.*, sessions.name, sessions.agent, sessions.project_path
+    from notifications join sessions on sessions.id = notifications.session
+"""
+
+
+def put_channels(
+    db: Connection, kinds: Mapping[str, Collection[NotificationKind]], *, at: datetime
+) -> None:
+    """Store which kinds each channel carries; skip what waits for other channels."""
+    db.execute("delete from notification_channels")
+    db.executemany(
+        "insert into notification_channels values (?, ?)",
+        [(channel, kind) for channel, each in kinds.items() for kind in each],
+    )
+    db.execute(
+        "update notifications set state = 'skipped', reason = ?, settled_at = ?"
+        " where state = 'waiting' and channel not in (select value from json_each(?))",
+        (CHANNEL_IS_OFF, stamp(at), json.dumps(list(kinds))),
+    )
+
+
+def add(db: Connection, outcome: SessionOutcome) -> None:
+    """Add a notification for each channel that carries this kind, unless it exists."""
+    db.execute(
+        "insert into notifications (session, kind, subject, channel, text, at, due_at)"
+        " select ?1, ?2, ?3, channel, ?4, ?5, ?5 from notification_channels where kind = ?2"
+        " on conflict do nothing",
+        (outcome.session, outcome.kind, outcome.subject, outcome.text, stamp(outcome.at)),
+    )
+
+
+def has_channels(db: Connection) -> bool:
+    """Return whether any channel carries notifications."""
+    return db.execute("select 1 from notification_channels limit 1").fetchone() is not None
+
+
+def waiting(
+    db: Connection, channel: str, *, now: datetime, written_before: datetime
+) -> list[NotificationItem]:
+    """Return what waits for a channel, oldest first, if any of it is due; else nothing.
+
+    Reminders and repeated attempts are due at their own time; the others once they were
+    written before a time, so that later ones can join them.
+    """
+    rows = db.execute(
+        f"{_ITEMS} where channel = ? and state = 'waiting' and due_at <= ?"
+        " order by notifications.id",
+        (channel, stamp(now)),
+    ).fetchall()
+    limit = stamp(written_before)
+    is_due = any(
+        row["is_reminder"] or row["attempts"] or row["due_at"] <= limit for row in rows
+    )
+    return [_item(row) for row in rows] if is_due else []
+
+
+def next_due(db: Connection, channel: str, *, delay: timedelta) -> datetime | None:
+    """Return when the next notification is due; a first attempt is due after a delay."""
+    rows = db.execute(
+        "select is_reminder or attempts > 0 as is_later, min(due_at) as due_at"
+        " from notifications where channel = ? and state = 'waiting' group by 1",
+        (channel,),
+    )
+    due = ((bool(row["is_later"]), datetime.fromisoformat(row["due_at"])) for row in rows)
+    return min((at if is_later else at + delay for is_later, at in due), default=None)
+
+
+def begin(db: Connection, ids: Iterable[NotificationId], *, at: datetime) -> None:
+    """Record that a channel is about to get these notifications."""
+    db.execute(
+        "update notifications set state = 'sending', settled_at = ?"
+        " where state = 'waiting' and id in (select value from json_each(?))",
+        (stamp(at), json.dumps(list(ids))),
+    )
+
+
+def settle(
+    db: Connection,
+    ids: Iterable[NotificationId],
+    state: NotificationState,
+    *,
+    reason: str = "",
+    at: datetime,
+) -> None:
+    """Record what became of notifications."""
+    db.execute(
+        "update notifications set state = ?, reason = ?, settled_at = ?"
+        " where id in (select value from json_each(?))",
+        (state, reason, stamp(at), json.dumps(list(ids))),
+    )
+
+
+def retry(
+    db: Connection, ids: Iterable[NotificationId], *, reason: str, due_at: datetime
+) -> None:
+    """Let notifications wait for another attempt after the channel reported an error."""
+    db.execute(
+        "update notifications set state = 'waiting', attempts = attempts + 1, reason = ?,"
+        " due_at = ?, settled_at = null where id in (select value from json_each(?))",
+        (reason, stamp(due_at), json.dumps(list(ids))),
+    )
+
+
+def abandon_sending(db: Connection, channel: str, *, at: datetime) -> list[NotificationId]:
+    """Record that it is unknown whether a channel got what an earlier daemon was sending."""
+    rows = db.execute(
+        "update notifications set state = 'unsure', reason = ?, settled_at = ?"
+        " where state = 'sending' and channel = ? returning id",
+        (DAEMON_DIED, stamp(at), channel),
+    )
+    return [NotificationId(row["id"]) for row in rows.fetchall()]
+
+
+def add_reminders(
+    db: Connection, ids: Iterable[NotificationId], *, at: datetime, due_at: datetime
+) -> None:
+    """Add one later reminder for each of these that a person must answer."""
+    db.execute(
+        "insert into notifications"
+        " (session, kind, subject, channel, is_reminder, text, at, due_at)"
+        " select session, kind, subject, channel, 1, text, ?, ? from notifications"
+        " where id in (select value from json_each(?)) and kind = 'needs-you'"
+        " and not is_reminder on conflict do nothing",
+        (stamp(at), stamp(due_at), json.dumps(list(ids))),
+    )
+
+
+def latest(db: Connection, *, limit: int) -> list[NotificationItem]:
+    """Return the last notifications, newest first."""
+    rows = db.execute(f"{_ITEMS} order by notifications.id desc limit ?", (limit,))
+    return [_item(row) for row in rows]
+
+
+def mute(db: Connection, session: SessionId, *, until: datetime | None) -> None:
+    """Send nothing about a session until a time; without a time, until it is unmuted."""
+    db.execute(
+        "insert into mutes values (?, ?) on conflict do update set until = excluded.until",
+        (session, stamp(until) if until else None),
+    )
+
+
+def unmute(db: Connection, session: SessionId) -> bool:
+    """Send notifications about a session again. False if it was not muted."""
+    return db.execute("delete from mutes where session = ?", (session,)).rowcount > 0
+
+
+def mutes(db: Connection, *, now: datetime) -> dict[SessionId, datetime | None]:
+    """Return the muted sessions, each with the time until which it is muted."""
+    rows = db.execute("select * from mutes where until is null or until > ?", (stamp(now),))
+    return {SessionId(row["session"]): read_stamp(row["until"]) for row in rows}
+
+
+def count_sessions(
+    db: Connection, *, now: datetime, ended_after: datetime, among: Collection[str] | None
+) -> SessionCounts:
+    """Count the sessions by what a person has to do about them, without muted ones."""
+    muted = mutes(db, now=now)
+    rows = db.execute(
+        f"select id, activity, reason, status from sessions indexed by sessions_live"
+        f" where {LIVE} union all select id, activity, reason, status from sessions"
+        " where ended_at > ? and status = 'failed'",
+        (stamp(ended_after),),
+    )
+    found = {"waiting": 0, "failed": 0, "working": 0, "idle": 0}
+    for row in rows:
+        if row["id"] not in muted and (among is None or row["id"] in among):
+            found[_count_of(row)] += 1
+    return SessionCounts(**found)
+
+
+def _count_of(row: Row) -> str:
+    if row["activity"] in {"permission", "question"}:
+        return "waiting"
+    if row["status"] == "failed" or (row["activity"] == "idle" and row["reason"] == "failed"):
+        return "failed"
+    return "idle" if row["activity"] == "idle" else "working"
+
+
+def _item(row: Row) -> NotificationItem:
+    return NotificationItem(
+        id=NotificationId(row["id"]),
+        session=SessionId(row["session"]),
+        name=row["name"],
+        agent=row["agent"],
+        folder=row["project_path"],
+        kind=NotificationKind(row["kind"]),
+        subject=row["subject"],
+        channel=row["channel"],
+        text=row["text"],
+        at=datetime.fromisoformat(row["at"]),
+        is_reminder=bool(row["is_reminder"]),
+        attempts=row["attempts"],
+        state=NotificationState(row["state"]),
+        reason=row["reason"],
+        settled_at=read_stamp(row["settled_at"]),
+    )
