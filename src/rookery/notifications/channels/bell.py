@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,25 +52,38 @@ def bytes_for(notification: Notification, *, with_text: bool) -> bytes:
 
 
 def is_own_terminal(path: Path) -> bool:
-    """Return whether a path is a terminal device of this user."""
-    try:
-        found = path.lstat()
-    except OSError:
-        return False
-    is_device = stat.S_ISCHR(found.st_mode) and path.is_relative_to("/dev")
-    return is_device and found.st_uid == os.getuid()
+    """Return whether a path is a terminal of this user."""
+    with _opened(path) as terminal:
+        return terminal is not None
 
 
 def write_to(path: Path, content: bytes) -> bool:
     """Write to a terminal of this user without waiting. False if that is not possible."""
-    if not is_own_terminal(path):
-        return False
-    flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    with suppress(OSError):
-        terminal = os.open(path, flags)
-        try:
-            is_safe = os.isatty(terminal) and os.fstat(terminal).st_uid == os.getuid()
-            return is_safe and os.write(terminal, content) > 0
-        finally:
-            os.close(terminal)
+    with _opened(path) as terminal, suppress(OSError):
+        return terminal is not None and os.write(terminal, content) > 0
     return False
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int | None]:
+    """Open a terminal of this user; yield ``None`` for everything else."""
+    terminal = _open(path)
+    try:
+        is_safe = terminal is not None and os.isatty(terminal)
+        is_own = is_safe and os.fstat(terminal or 0).st_uid == os.getuid()
+        yield terminal if is_own else None
+    finally:
+        if terminal is not None:
+            os.close(terminal)
+
+
+def _open(path: Path) -> int | None:
+    """Open a device file; ``None`` if it is something else, or cannot be opened."""
+    flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        # Before it is opened: opening a file of another kind may have an effect.
+        if not stat.S_ISCHR(path.lstat().st_mode) or not path.is_relative_to("/dev"):
+            return None
+        return os.open(path, flags)
+    except OSError:
+        return None

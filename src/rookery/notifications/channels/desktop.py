@@ -48,7 +48,9 @@ class DesktopNotifier:
         sound = self.sounds.get(notification.kind, "")
         first, second = PROGRAMS
         if not find_program(first, self.environment) and find_program(second, self.environment):
-            return (second, "-e", _SCRIPT, "--", title, body, *([sound] if sound else []))
+            # No text may begin with a dash. macOS calls the sender "Script Editor".
+            given = (f"Rookery: {title}", body)
+            return (second, "-e", _SCRIPT, *given, *([sound] if sound else []))
         urgency = "normal" if notification.kind is NotificationKind.FINISHED else "critical"
         hint = [f"--hint=string:sound-name:{sound}"] if sound else []
         # The body is read as markup.
