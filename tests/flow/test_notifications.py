@@ -249,6 +249,21 @@ async def test_a_notification_that_may_have_been_sent_is_not_sent_again(
     assert (channel.attempts, state) == (1, "unsure")
 
 
+async def test_a_channel_with_an_unexpected_error_leaves_nothing_half_sent(
+    database: ObservedDatabase, clock: FakeClock
+) -> None:
+    channel = FakeNotifier()
+    channel.surprise = RuntimeError("the handle is closed")
+    async with telling(database, clock, [channel]) as room:
+        await settled(room)
+        await work(room, ANNA, facts.TurnEnded(ANNA, "Done."))
+        for seconds in (SOON, *RETRY_PAUSES_S):
+            await room.pass_time(seconds)
+        ((state, _),) = await room.states()
+
+    assert (channel.attempts, state) == (1, "unsure")
+
+
 async def test_nothing_is_sent_by_a_channel_that_cannot_send_at_present(
     database: ObservedDatabase, clock: FakeClock
 ) -> None:

@@ -229,3 +229,41 @@ def test_the_key_for_more_folders_of_an_agent_is_its_own() -> None:
     assert settings.model_dump()["discovery"]["claude_config_dirs"] == ("~/other",)
     with pytest.raises(ValidationError):
         Settings.model_validate({"discovery": {"session_file_folders": ["~/other"]}})
+
+
+@pytest.mark.spec("H4")
+def test_channels_of_notifications_are_off_until_they_are_turned_on(path: Path) -> None:
+    before = load(path).notifications
+    text = """
+        [notifications]
+        reminder_minutes = 0
+        [notifications.command]
+        run = ["~/bin/tell", "--loud"]
+        [notifications.desktop]
+        enabled = true
+        kinds = ["needs-you", "failed"]
+        sounds = { needs-you = "bell" }
+    """
+
+    after = load(write(path, text)).notifications
+
+    assert (before.kinds, before.reminder_minutes, before.tmux) == ({}, 10, True)
+    assert {name: [*each] for name, each in after.kinds.items()} == {
+        "command": ["needs-you", "finished", "failed", "limit"],
+        "desktop": ["needs-you", "failed"],
+    }
+    assert after.desktop.sounds == {"needs-you": "bell"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[notifications.desktop]\nkinds = ['all']",
+        "[notifications.command]\nrun = ['a\\u0000b']".replace("'", '"'),
+        "[notifications.telegram]\nenabled = true",
+        "[notifications]\nbatch_seconds = nan",
+    ],
+)
+def test_a_wrong_setting_of_notifications_is_refused(path: Path, text: str) -> None:
+    with pytest.raises(ConfigBroken, match="notifications"):
+        load(write(path, text))

@@ -64,13 +64,15 @@ class NotificationDispatcher:
     async def run(self) -> None:
         """Send notifications when they are due. Runs for ever."""
         name = f"Sending notifications by {self.notifier.name}"
-        abandon = partial(self.database.write, self._abandon_sending)
-        await supervise.until_done(abandon, name=name, clock=self.clock)
         sending = supervise.SupervisedStep(name, self.clock)
         pause = 0.0
+        was_interrupted = True  # perhaps an earlier daemon was
 
         async def send() -> None:
-            nonlocal pause
+            nonlocal pause, was_interrupted
+            if was_interrupted:
+                await self.database.write(self._abandon_sending)
+                was_interrupted = False
             await self.send_due()
             pause = await self._seconds_until_next()
 
@@ -79,6 +81,8 @@ class NotificationDispatcher:
             change = self.database.bells.of_kinds(READER.hears)
             if await sending.attempt(send):
                 await within(pause, change.wait, self.clock)
+            else:
+                was_interrupted = True
 
     async def _seconds_until_next(self) -> float:
         next_due = partial(

@@ -18,6 +18,7 @@ class FakeNotifier:
         self.attempts = 0
         self.broken = ""  #: why nothing can be sent
         self.fails = 0  #: so many attempts fail
+        self.surprise: Exception | None = None  #: no channel should raise it
         self.is_doubtful = False  #: it is never known whether it was sent
 
     @property
@@ -30,6 +31,8 @@ class FakeNotifier:
     async def send(self, notification: Notification) -> None:
         self.moment()
         self.attempts += 1
+        if self.surprise:
+            raise self.surprise
         if self.is_doubtful:
             raise NotificationDoubted("no answer")
         if self.attempts <= self.fails:

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import signal
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, Process
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -89,12 +89,15 @@ async def run_program(
     program = find_program(argv[0], environment)
     if program is None:
         raise NotificationFailed(f"{why_not_found(argv[0], environment)}.")
-    # A file, not a pipe: what the program leaves running in the background may keep it open.
-    with TemporaryFile() as complaint:
-        child = await _start((program, *argv[1:]), environment, complaint)
+    # Files, not pipes: a program may end without reading its input, and what it leaves running
+    # in the background may keep its output open.
+    with TemporaryFile() as stdin, TemporaryFile() as complaint:
+        stdin.write(given)
+        stdin.seek(0)
+        child = await _start((program, *argv[1:]), environment, stdin, complaint)
         try:
             async with asyncio.timeout(timeout_s):
-                await child.communicate(given)
+                await child.wait()
         except TimeoutError:
             raise NotificationDoubted(f"{argv[0]} took longer than {timeout_s:g} s.") from None
         finally:
@@ -107,16 +110,16 @@ async def run_program(
 
 
 async def _start(
-    argv: tuple[str, ...], environment: Mapping[str, str], complaint: IO[bytes]
+    argv: tuple[str, ...], environment: Mapping[str, str], stdin: IO[bytes], stderr: IO[bytes]
 ) -> Process:
     try:
         # Shielded: if it is cancelled half-way, asyncio leaves the child behind.
         with anyio.CancelScope(shield=True):
             child = await asyncio.create_subprocess_exec(
                 *argv,
-                stdin=PIPE,
+                stdin=stdin,
                 stdout=DEVNULL,
-                stderr=complaint,
+                stderr=stderr,
                 env=dict(environment),
                 cwd="/",
                 start_new_session=True,
