@@ -28,6 +28,7 @@ from rookery.cli.render import (
     say,
     show_json,
 )
+from rookery.cli.status_line import STATUS_EXAMPLES, line_option, print_line
 from rookery.cli.versions import skew
 from rookery.client import Client
 from rookery.client.daemon import StatusInfo, show_status, stop_daemon
@@ -278,11 +279,18 @@ def _stopped_text(pid: int | None, status: StatusInfo | None) -> str:
     return f"Rookery is down.{kept_sessions}"
 
 
-@click.command()
+@click.command(epilog=STATUS_EXAMPLES)
+@line_option
 @as_json
 @pass_client
-def status(daemon: Client, *, as_json: bool) -> None:
-    """Show whether the daemon runs, and where."""
+def status(daemon: Client, *, line: bool, as_json: bool) -> None:
+    """Show whether the daemon runs, and where.
+
+    With --line it prints nothing if no session needs you, or if no daemon runs (exit code 3).
+    """
+    if line:
+        print_line(daemon, as_json=as_json)
+        return
     status = show_status(daemon)
     if as_json:
         show_json(status)

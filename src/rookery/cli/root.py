@@ -42,6 +42,11 @@ SECTIONS: dict[str, dict[str, str]] = {
         "audit": "permissions",
     },
     "Following": {"fg": "foreground", "bg": "foreground", "events": "events"},
+    "Notifications": {
+        "notify": "notifications",
+        "mute": "notifications",
+        "unmute": "notifications",
+    },
     "The daemon": {
         "up": "daemon",
         "down": "daemon",

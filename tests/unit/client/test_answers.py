@@ -22,6 +22,7 @@ from rookery.client import (
     foreground,
     listeners,
     messages,
+    notifications,
     permissions,
     relays,
     sessions,
@@ -33,7 +34,10 @@ from rookery.operations.operation import Operation, shape_of
 
 pytestmark = pytest.mark.spec("I5")
 
-AREAS = (daemon, discovery, foreground, listeners, messages, permissions, relays, sessions)
+AREAS = (
+    *(daemon, discovery, foreground, listeners, messages, notifications, permissions),
+    *(relays, sessions),
+)
 
 START = sessions.StartOrder(
     agent="demo",
@@ -70,6 +74,7 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
         to, "a", channel="terminal"
     ),
     "close_relay": lambda to: relays.close_relay(to, "r1"),
+    "count_sessions": notifications.count_sessions,
     "deny_request": lambda to: permissions.deny_request(to, "r1", reason="no"),
     "discover_agents": discovery.discover_agents,
     "end_all_sessions": sessions.end_all_sessions,
@@ -81,6 +86,8 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "leave_relay": lambda to: relays.leave_relay(to, "r1", session="a"),
     "list_foregrounds": lambda to: foreground.list_foregrounds(to, channel="terminal"),
     "list_listeners": listeners.list_listeners,
+    "list_muted": notifications.list_muted,
+    "list_notifications": lambda to: notifications.list_notifications(to, last=3),
     "list_panes": discovery.list_panes,
     "list_relays": lambda to: relays.list_relays(to, session="a", all=True),
     "list_requests": lambda to: permissions.list_requests(to, all=True),
@@ -91,6 +98,7 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "mark_seen": lambda to: permissions.mark_seen(to, ["r1"]),
     "mark_shown": lambda to: foreground.mark_shown(to, "a", channel="terminal", seen=3),
     "mint_token": lambda to: daemon.mint_token(to, "reader"),
+    "mute_session": lambda to: notifications.mute_session(to, "a", seconds=60.0),
     "open_relay": lambda to: relays.open_relay(
         to, [("a", "Ann"), ("b", "")], max_hops=3, max_a_minute=None
     ),
@@ -123,6 +131,10 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "start_session": lambda to: sessions.start_session(to, START),
     "stop_daemon": daemon.stop_daemon,
     "stop_listening": lambda to: listeners.stop_listening(to, "a", caller="b"),
+    "try_notification": lambda to: notifications.try_notification(
+        to, "a", kind="failed", send=True
+    ),
+    "unmute_session": lambda to: notifications.unmute_session(to, "a"),
     "wait_for_any": lambda to: sessions.wait_for_any(to, ("a",), until="stop", timeout=1.0),
     "wait_for_session": lambda to: sessions.wait_for_session(
         to, "a", until="stop", timeout=1.0
