@@ -124,6 +124,8 @@ async def running(parts: Parts, *, stop: Callable[[], None]) -> AsyncIterator[Co
         for each in (runtimes.own, runtimes.observed, runtimes.router):
             tasks.start_soon(each.keep)
         context = parts.context(database, journal, runtimes, stop)
+        if parts.settings.notifications.tmux:
+            tasks.start_soon(parts.status_segment(database, runtimes.own).run)
         await _load_rules(context, parts)
         hook_programs = HookPrograms(home, AGENTS)
         supervisor = parts.supervisor(database, journal, context.runtime, hook_programs)

@@ -20,6 +20,7 @@ from rookery.hook_setup import programs
 from rookery.hook_setup.programs import HookPrograms
 from rookery.model.facts import SessionId
 from rookery.model.sessions import OBSERVED, TMUX
+from rookery.notifications.status_segment import StatusSegment
 from rookery.operations.context import Context
 from rookery.permissions.decisions import Permissions
 from rookery.permissions.offline_answers import OfflineAnswers
@@ -29,7 +30,7 @@ from rookery.ports.clock import Clock
 from rookery.ports.runtime import Runtime
 from rookery.processes import Kernel
 from rookery.runtimes.router import RuntimeRouter
-from rookery.runtimes.tmux.client_terminals import attached_terminals
+from rookery.runtimes.tmux.client_terminals import attached_terminals, show_in_status
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Server, ServerSite
@@ -188,6 +189,10 @@ class Parts:
             retention=timedelta(days=limits.retention_days),
             kept_sessions=limits.kept_sessions,
         )
+
+    def status_segment(self, database: Database, own: TmuxRuntime) -> StatusSegment:
+        listed = timedelta(hours=self.settings.limits.listed_hours)
+        return StatusSegment(database, listed, partial(show_in_status, own.server))
 
     def _discovery(
         self, database: Database, journal: Journal, observed: ObservedRuntime

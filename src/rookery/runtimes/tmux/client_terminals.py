@@ -1,4 +1,4 @@
-"""Find the terminals of people that are attached to tmux servers."""
+"""The terminals of people that are attached to tmux, and the status line that they show."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rookery.model.errors import RuntimeFailed
+from rookery.runtimes.tmux.formats import literal
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import AnyServer
+
+#: The option of Rookery's server that its status line shows.
+STATUS_OPTION = "@rookery-line"
 
 
 async def attached_terminals(servers: Iterable[AnyServer]) -> list[Path]:
@@ -22,3 +26,8 @@ async def attached_terminals(servers: Iterable[AnyServer]) -> list[Path]:
         rows = (each.decode(errors="replace").partition(" ") for each in clients)
         found += [Path(tty) for control, _, tty in rows if control == "0" and tty]
     return found
+
+
+async def show_in_status(server: AnyServer, text: str) -> None:
+    """Show a text in the status line of Rookery's own server."""
+    await server.ask(line("set-option", "-g", STATUS_OPTION, literal(text)))

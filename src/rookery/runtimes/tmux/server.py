@@ -58,7 +58,8 @@ set -g allow-rename off
 set -g update-environment ''
 set -g status-left '#S '
 set -g status-interval 1
-set -g status-right 'leave it running: C-b d#(:)'
+set -g status-right-length 60
+set -g status-right '#{{?@rookery-line,#{{@rookery-line}} · ,}}leave it running: C-b d#(:)'
 set -gq allow-passthrough off
 set -gq remain-on-exit-format ''
 set-hook -g pane-died 'send-keys -R'
