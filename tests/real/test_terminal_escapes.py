@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import select
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from threading import Thread
-
 import pytest
 
 from rookery.runtimes.tmux.server import CONFIGURATION
+from tests.support.real.attached import attached
 from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = [pytest.mark.real, pytest.mark.spec("K2")]
@@ -22,39 +16,6 @@ ATTEMPTS = {
     "allow-passthrough": r"\033Ptmux;\033\033]0;pwned-through\007\033\\",
     "allow-rename": r"\033kpwned-name\033\\",
 }
-
-
-class Terminal:
-    """Somebody's terminal, attached to a session; it keeps all that it is told."""
-
-    def __init__(self, descriptor: int) -> None:
-        self.shown = bytearray()
-        self._descriptor = descriptor
-        Thread(target=self._read_on, daemon=True).start()
-
-    def _read_on(self) -> None:
-        with suppress(OSError):
-            while select.select([self._descriptor], [], []) and (
-                part := os.read(self._descriptor, 65536)
-            ):
-                self.shown += part
-
-
-@contextmanager
-def attached(rookery: Rookery, name: str) -> Iterator[Terminal]:
-    target = f"={rookery.session(name)['tmux_session']}"
-    words = ["tmux", "-u", "-S", str(rookery.home.tmux), "attach-session", "-t", target]
-    pid, descriptor = pty.fork()
-    if pid == 0:
-        variables = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
-        variables.pop("TMUX", None)
-        os.execvpe("tmux", words, variables)  # noqa: S606 - no shell
-    try:
-        yield Terminal(descriptor)
-    finally:
-        with suppress(OSError):
-            os.close(descriptor)
-        os.waitpid(pid, 0)
 
 
 @pytest.mark.parametrize("option", ATTEMPTS)
