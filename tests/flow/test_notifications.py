@@ -128,6 +128,21 @@ async def test_nothing_is_told_of_a_request_that_was_answered_meanwhile(
     assert found[0] == ("skipped", "it was allowed before this was sent")
 
 
+async def test_a_second_open_request_is_told_although_the_first_was_answered(
+    database: ObservedDatabase, clock: FakeClock
+) -> None:
+    channel = FakeNotifier()
+    async with telling(database, clock, [channel]) as room:
+        await settled(room)
+        first = await ask(room, ANNA, "ls")
+        await ask(room, ANNA, "rm x")
+        await allow(room, first)
+        await room.happen(facts.InputSettled(ANNA, "person"))
+        await room.pass_time(SOON)
+
+    assert [each.body() for each in channel.given] == ["May it use Bash? rm x"]
+
+
 async def test_an_open_request_is_told_once_more_and_then_no_more(
     database: ObservedDatabase, clock: FakeClock
 ) -> None:

@@ -334,3 +334,22 @@ def test_a_backup_of_an_earlier_version_is_brought_up_to_date(
 
     assert db.execute("select reader from bookmarks order by reader").fetchone()[0] == "reader"
     assert db.execute("select count(*) from relays").fetchone()[0] == 0
+
+
+@pytest.mark.spec("H4")
+def test_no_notification_of_a_backup_is_sent(taken: Take, backup: Path) -> None:
+    run(
+        backup,
+        "insert into notifications (session, kind, subject, channel, text, at, due_at, state)"
+        " select 'anna', 'failed', value, 'command', 'x', '2026', '2026', value"
+        """ from json_each('["waiting", "sending", "sent"]')""",
+    )
+
+    db = taken(backup)
+
+    found = db.execute("select subject, state from notifications order by id")
+    assert [tuple(row) for row in found] == [
+        ("waiting", "skipped"),
+        ("sending", "skipped"),
+        ("sent", "sent"),
+    ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from functools import partial
 
 import click
 
 from rookery.cli.completion import of_session, session_names
+from rookery.cli.exit_codes import FAILED
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import ago, local, one_line, reply, say, say_line, short
 from rookery.cli.tables import Layout, line_of, width_here
@@ -108,9 +110,15 @@ def _row(each: NotificationInfo) -> dict[str, str]:
 @click.argument("name", required=False, default="", shell_complete=session_names)
 @pass_client
 def test(daemon: Client, *, name: str, kind: str, send: bool, as_json: bool) -> None:
-    """Show where a notification would go and why, or why not; about NAME or an example."""
+    """Show where a notification would go, and why or why not.
+
+    It is about the session NAME, or about an example. With --send, the exit code is 1 if no
+    channel has sent it.
+    """
     found = try_notification(daemon, name, kind=kind, send=send)
     reply(found, partial(_show_trial, found, name), as_json=as_json)
+    if send and not any(each.sent for each in found.channels):
+        sys.exit(FAILED)
 
 
 def _show_trial(found: NotificationTrial, name: str) -> None:
@@ -144,7 +152,13 @@ def _outcome(channel: ChannelInfo) -> str:
 
 
 @click.command(epilog=examples("rookery mute api", "rookery mute api --for 1h", "rookery mute"))
-@click.option("--for", "seconds", callback=read_span, help="For how long: 90s, 30m, 2h, 1d.")
+@click.option(
+    "--for",
+    "seconds",
+    metavar="TIME",
+    callback=read_span,
+    help="For how long: 90s, 30m, 2h, 1d. Default: until it is unmuted.",
+)
 @as_json
 @click.argument("name", required=False, default="", shell_complete=session_names)
 @pass_client

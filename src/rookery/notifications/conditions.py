@@ -10,6 +10,7 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.notifications import NotificationItem, NotificationKind
 from rookery.model.permissions import Outcome, RequestId
+from rookery.model.sessions import Session
 from rookery.store import notifications, requests, sessions
 
 #: The reason why a session to which a person is attached is not announced.
@@ -24,14 +25,19 @@ def why_skip(db: Connection, item: NotificationItem, *, now: datetime) -> str:
         return muted_text(muted, item.session)
     session = sessions.get(db, item.session)
     if item.kind is NotificationKind.NEEDS_YOU:
-        request = requests.find(db, RequestId(item.subject))
-        if request and request.outcome is not Outcome.OPEN:
-            return f"it was {request.outcome} before this was sent"
-        if not session.is_asking:
-            return "it no longer waits"
-    elif item.kind is NotificationKind.FINISHED and session.activity is Activity.WORKING:
+        return _why_answered(db, session, RequestId(item.subject))
+    if item.kind is NotificationKind.FINISHED and session.activity is Activity.WORKING:
         return "it works again"
     return ""
+
+
+def _why_answered(db: Connection, session: Session, request_id: RequestId) -> str:
+    """Return why a person need not answer any more; empty if they must."""
+    # A session with several open requests may look busy after the first answer.
+    if request := requests.find(db, request_id):
+        is_open = request.outcome is Outcome.OPEN and not session.status.is_over
+        return "" if is_open else f"it was {request.outcome} before this was sent"
+    return "" if session.is_asking else "it no longer waits"
 
 
 def muted_text(muted: Mapping[SessionId, datetime | None], session: SessionId) -> str:

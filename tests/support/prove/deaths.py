@@ -51,8 +51,9 @@ class Mortal(Rookery):
 
 
 @contextmanager
-def mortal(folder: Path, die_at: int) -> Iterator[Mortal]:
+def mortal(folder: Path, die_at: int, configuration: str = "") -> Iterator[Mortal]:
     rookery = Mortal(folder, die_at)
+    rookery.configure(configuration)
     try:
         rookery.up()
         yield rookery
@@ -62,17 +63,20 @@ def mortal(folder: Path, die_at: int) -> Iterator[Mortal]:
 
 
 def die_at_every_moment(
-    folder: Path, tell: Callable[[Mortal], None], check: Callable[[Mortal], None]
+    folder: Path,
+    tell: Callable[[Mortal], None],
+    check: Callable[[Mortal], None],
+    configuration: str = "",
 ) -> int:
     """Tell a story once whole, and once for each of its moments. Returns how many those are."""
-    with mortal(folder / "whole", 1_000_000) as whole:
+    with mortal(folder / "whole", 1_000_000, configuration) as whole:
         tell(whole)
         check(whole)
         moments = whole.record.read_text().splitlines()
     print(f"\n{len(moments)} moments: {Counter(moments)}")  # noqa: T201 - figures for the docs
     violations = []
     for number in range(len(moments)):
-        with mortal(folder / str(number), number) as rookery:
+        with mortal(folder / str(number), number, configuration) as rookery:
             try:
                 tell(rookery)
                 check(rookery)

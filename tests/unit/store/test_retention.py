@@ -9,12 +9,20 @@ import pytest
 from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.messages import Words
+from rookery.model.notifications import NotificationKind, SessionOutcome
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender
-from rookery.store import foregrounds, message_batches, retention, sessions, statistics
+from rookery.store import (
+    foregrounds,
+    message_batches,
+    notifications,
+    retention,
+    sessions,
+    statistics,
+)
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
-from tests.support.rows import WORKER, make, settle_in
+from tests.support.rows import ANNA, WORKER, make, settle_in
 
 DAY = 86_400
 
@@ -215,3 +223,25 @@ def test_what_was_kept_of_a_screen_goes_with_its_session(
     retention.forget_artifacts(db, folder=tmp_path)
 
     assert [each.stem for each in tmp_path.iterdir()] == [WORKER]
+
+
+@pytest.mark.spec("H4")
+def test_notifications_are_forgotten_when_they_are_old_or_their_session_is(
+    db: Connection, journal: Journal, clock: FakeClock
+) -> None:
+    settle_in(db, journal)
+    carried = {"bell": [NotificationKind.FAILED]}
+    notifications.put_channels(db, carried, at=clock.now())
+    for subject, session in (("1", WORKER), ("2", ANNA)):
+        outcome = SessionOutcome(session, NotificationKind.FAILED, subject, "", clock.now())
+        notifications.add(db, outcome)
+        clock.advance(DAY)
+    notifications.mute(db, ANNA, until=None)
+
+    forget_all(db, before=clock.now() - timedelta(seconds=DAY))
+    kept = [each.session for each in notifications.latest(db, limit=9)]
+    journal.append(db, facts.SessionEnded(ANNA, "exit"))
+    retention.forget_sessions(db, keep=0)
+
+    assert kept == [ANNA]
+    assert ANNA not in everyone(db)
