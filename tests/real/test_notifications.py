@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from tests.support.contract.notifiers import recorded, recorder
+from tests.support.real.agent_cases import CASES, Case
+from tests.support.real.agents import configure
 from tests.support.real.attached import attached, attached_to
 from tests.support.real.by_hand import ByHand
-from tests.support.real.rookery import Rookery, eventually
+from tests.support.real.rookery import SOON, Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.spec("H4")]
 
@@ -148,3 +151,29 @@ def test_the_users_own_tmux_shows_the_line(rookery: Rookery, tmp_path: Path) -> 
             eventually(lambda: b"1 wait" in terminal.shown)
     finally:
         own.clear_away()
+
+
+@pytest.mark.spec("C8")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.agent)
+def test_a_dialog_and_an_answer_of_a_real_agent_are_told_once_each(
+    cold: Rookery, models: ModelServer, case: Case
+) -> None:
+    recorder(cold.folder, "tell")
+    configure(cold, models.url)
+    cold.configure(cold.home.settings.read_text() + CONFIGURATION)
+    cold.up()
+    cold.start("it", agent=case.agent)
+    cold.send("it", case.asking)
+    eventually(lambda: by_command(cold))
+
+    assert cold.run("allow", "it").returncode == 0
+    eventually(lambda: len(by_command(cold)) > 1)
+    cold.client.get("sessions", "it", "wait", until="stop", timeout=SOON)
+
+    assert [(each["kind"], each["title"]) for each in by_command(cold)] == [
+        ("needs-you", "it needs you"),
+        ("finished", "it is finished"),
+    ]
+    first, last = by_command(cold)
+    assert "touch made" in first["body"]
+    assert last["body"].endswith("allowed")
