@@ -124,8 +124,9 @@ async def running(parts: Parts, *, stop: Callable[[], None]) -> AsyncIterator[Co
         for each in (runtimes.own, runtimes.observed, runtimes.router):
             tasks.start_soon(each.keep)
         context = parts.context(database, journal, runtimes, stop)
+        segment = parts.status_segment(database, runtimes.own)
         if parts.settings.notifications.tmux:
-            tasks.start_soon(parts.status_segment(database, runtimes.own).run)
+            tasks.start_soon(segment.run)
         await _load_rules(context, parts)
         hook_programs = HookPrograms(home, AGENTS)
         supervisor = parts.supervisor(database, journal, context.runtime, hook_programs)
@@ -136,6 +137,8 @@ async def running(parts: Parts, *, stop: Callable[[], None]) -> AsyncIterator[Co
             await _begin_after_spool(hooks, begin, tasks)
             tasks.start_soon(hook_programs.keep, clock)
             yield context
+            with anyio.move_on_after(CLEANUP_TIMEOUT_S):
+                await segment.clear()
             await _end_empty_server(supervisor, runtimes.own)
         tasks.cancel_scope.cancel()
 

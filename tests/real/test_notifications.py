@@ -88,6 +88,10 @@ def test_a_request_is_told_once_by_every_channel_and_shown_in_the_status_line(
     assert shown.count(b"\033]777;notify;api needs you;") == 1
     assert b"rm -rf build\033\\\a" in shown
     assert told.run("status", "--line").stdout == "1 wait\n"
+    shown_line = ("show-options", "-gqv", "@rookery-line")
+    assert told.tmux(*shown_line) == "1 wait\n"
+    told.stop()
+    assert told.tmux(*shown_line).strip() == ""
 
 
 def ended(rookery: Rookery, session: str) -> list[tuple[str, str]]:

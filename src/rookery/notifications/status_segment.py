@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -33,6 +34,11 @@ class StatusSegment:
         await supervise.every(
             MIN_INTERVAL_S, self._update, name=name, clock=self.database.clock
         )
+
+    async def clear(self) -> None:
+        """Remove the numbers: without a daemon they would soon be wrong."""
+        with suppress(RuntimeFailed):
+            await self.show("")
 
     async def _update(self) -> None:
         # Taken before the rows are read, so that no change is missed in between.
