@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -22,17 +22,38 @@ class _NotificationSection(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class CommandChannelSettings(_NotificationSection):
+class ChannelSettings(_NotificationSection):
+    """The settings of one channel. It is off unless its section says otherwise."""
+
+    #: The line of its section that turns it on.
+    SWITCH: ClassVar[str] = "enabled = true"
+
+    enabled: bool = False
+    kinds: tuple[NotificationKind, ...] = ALL_KINDS
+
+    @property
+    def is_on(self) -> bool:
+        return self.enabled
+
+
+class CommandChannelSettings(ChannelSettings):
     """A program of the user that gets each notification as JSON on its standard input."""
 
+    enabled: bool = True  #: run the program, if there is one
     #: The program and its arguments, for example `["/home/anna/bin/tell"]`. Off if empty.
     run: Annotated[tuple[str, ...], AfterValidator(_check_arguments)] = ()
     #: The kinds that it gets.
     kinds: tuple[NotificationKind, ...] = ALL_KINDS
     timeout_seconds: float = Field(10.0, gt=0, le=300)  #: seconds until it is stopped
 
+    SWITCH: ClassVar[str] = 'run = ["PROGRAM"]'
 
-class DesktopChannelSettings(_NotificationSection):
+    @property
+    def is_on(self) -> bool:
+        return self.enabled and bool(self.run)
+
+
+class DesktopChannelSettings(ChannelSettings):
     """Notifications of the desktop: notify-send, or osascript on macOS."""
 
     enabled: bool = False  #: show notifications on the desktop
@@ -46,7 +67,7 @@ class DesktopChannelSettings(_NotificationSection):
     sounds: dict[NotificationKind, str] = Field(default_factory=dict)
 
 
-class BellChannelSettings(_NotificationSection):
+class BellChannelSettings(ChannelSettings):
     """The bell of terminals that are attached to tmux, with a notification where they can."""
 
     enabled: bool = False  #: ring the bell of attached terminals
@@ -74,16 +95,12 @@ class NotificationSettings(_NotificationSection):
     bell: BellChannelSettings = BellChannelSettings()
 
     @property
+    def channels(self) -> dict[str, ChannelSettings]:
+        """Return the settings of all channels, by name."""
+        sections = ((name, getattr(self, name)) for name in type(self).model_fields)
+        return {name: each for name, each in sections if isinstance(each, ChannelSettings)}
+
+    @property
     def kinds(self) -> dict[str, Collection[NotificationKind]]:
         """Return the kinds that each enabled channel carries."""
-        enabled = {
-            "command": bool(self.command.run),
-            "desktop": self.desktop.enabled,
-            "bell": self.bell.enabled,
-        }
-        kinds = {
-            "command": self.command.kinds,
-            "desktop": self.desktop.kinds,
-            "bell": self.bell.kinds,
-        }
-        return {name: kinds[name] for name, is_on in enabled.items() if is_on}
+        return {name: each.kinds for name, each in self.channels.items() if each.is_on}

@@ -26,13 +26,6 @@ from rookery.operations.operation import Nothing, OfSession, Params
 from rookery.ports.notifier import Notifier
 from rookery.store import notifications, sessions
 
-#: The lines of the configuration that turn on each channel.
-SWITCHES = {
-    "command": '[notifications.command]\nrun = ["PROGRAM"]',
-    "desktop": "[notifications.desktop]\nenabled = true",
-    "bell": "[notifications.bell]\nenabled = true",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class CountedSessions:
@@ -178,7 +171,7 @@ async def try_out(
     by_name = {each.name: each for each in context.notifiers}
     channels = [
         await _check(context, by_name.get(name), name, notification, send=params.send)
-        for name in SWITCHES
+        for name in settings.channels
     ]
     return NotificationCheck(
         title=notification.title,
@@ -201,9 +194,11 @@ async def _check(
     *,
     send: bool,
 ) -> ChannelCheck:
+    settings = context.settings.notifications.channels[name]
     if notifier is None:
-        return ChannelCheck(name, enabled=False, kinds=[], switch=SWITCHES[name])
-    kinds = list(context.settings.notifications.kinds[name])
+        switch = f"[notifications.{name}]\n{settings.SWITCH}"
+        return ChannelCheck(name, enabled=False, kinds=[], switch=switch)
+    kinds = list(settings.kinds)
     hindrance = await notifier.why_not()
     if not hindrance and notification.kind not in kinds:
         hindrance = f"it does not carry {notification.kind}"
