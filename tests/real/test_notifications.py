@@ -140,18 +140,22 @@ def test_a_program_that_runs_when_the_daemon_dies_is_not_run_again(cold: Rookery
     assert begun.read_text() == "begun\n"
 
 
-def test_the_users_own_tmux_shows_the_line(rookery: Rookery, tmp_path: Path) -> None:
-    rookery.start("api")
-    rookery.send("api", "permission: Bash ls")
-    eventually(lambda: rookery.session("api")["activity"] == "permission")
+def test_the_users_own_tmux_rings_and_shows_the_line(cold: Rookery, tmp_path: Path) -> None:
     own = ByHand(tmp_path)
+    sockets = f"[discovery]\ntmux_sockets = ['{own.socket}']\n"
+    cold.configure(f"{sockets}[notifications.bell]\nenabled = true")
+    cold.up()
+    cold.start("api")
     try:
-        own.run("work", rookery.project, "cat")
-        home = f"ROOKERY_HOME={rookery.environment['ROOKERY_HOME']}"
+        own.run("work", cold.project, "cat")
+        home = f"ROOKERY_HOME={cold.environment['ROOKERY_HOME']}"
         line = f"#({home} {sys.executable} -m rookery status --line)"
         own.tmux("set-option", "-g", "status-interval", "1")
         own.tmux("set-option", "-g", "status-right", line)
         with attached_to(own.socket, "=own") as terminal:
+            eventually(lambda: own.tmux("list-clients"))
+            cold.send("api", "permission: Bash ls")
+            eventually(lambda: b"\033]9;api needs you: " in terminal.shown)
             eventually(lambda: b"1 wait" in terminal.shown)
     finally:
         own.clear_away()
