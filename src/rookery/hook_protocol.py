@@ -157,10 +157,13 @@ def require_tool(payload: Payload) -> None:
         raise HookUnreadable("it names no tool or no input")
 
 
+#: Bytes in which a payload names its event: the field, blanks and the longest name.
+MAX_EVENT_BYTES = 200
+
 _EVENT = re.compile(rb'"hook_event_name"\s*:\s*"(\w{1,100})"')
 
 
-def events_in(payload: bytes) -> frozenset[str]:
+def events_in(payload: bytes | bytearray) -> frozenset[str]:
     """Return the events that a payload may be of, even if it is not valid JSON."""
     return frozenset(found.decode() for found in _EVENT.findall(payload))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -39,6 +40,36 @@ def test_hooks_run_the_quick_program_once_the_daemon_has_built_it(cold: Rookery)
     assert (done.returncode, done.stderr) == (0, b"")
     assert [each["native_id"] for each in cold.client.get("sessions")["sessions"]] == ["n1"]
     eventually(lambda: not old.exists())
+
+
+@pytest.mark.spec("D3", "K4")
+def test_a_call_that_is_too_large_is_not_let_through_by_either_program(cold: Rookery) -> None:
+    cold.configure('[permissions]\nwhen_away = "pass"\n')
+    cold.home.rules.write_text('[[deny]]\ntool = "Bash"\ninput.command = "touch *"\n')
+    cold.up()
+    eventually(lambda: is_used(cold))
+    home = cold.home
+    paths = map(str, (home.hook, home.hook_door, home.spool))
+    in_python = [sys.executable, "-I", "-S", *paths, "claude"]
+    quick = ["/bin/sh", "-c", programs.hook_command(home, "claude")]
+    call = {
+        "session_id": "n1",
+        "cwd": str(cold.project),
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": f"touch x #{'a' * 9_000_000}"},
+    }
+
+    said = [
+        subprocess.run(
+            words, input=json.dumps(call).encode(), capture_output=True, check=False
+        ).stdout
+        for words in (in_python, quick)
+    ]
+
+    decided = [json.loads(each)["hookSpecificOutput"]["permissionDecision"] for each in said]
+    assert decided == ["ask", "ask"]
+    assert "2 hook calls that nothing could be made of" in cold.run("doctor").stdout
 
 
 @pytest.mark.spec("C3", "D3", "K4")

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 
 from rookery.api.spool import MAX_LINE_BYTES
-from rookery.hook_protocol import CallHead, read_head
+from rookery.hook_protocol import MAX_EVENT_BYTES, CallHead, events_in, read_head
 from rookery.model.errors import HookUnreadable, RookeryError
 from rookery.processes.peers import Peer, peer_of
 from rookery.programs.hook import MAX_PAYLOAD_BYTES
@@ -58,6 +58,9 @@ class HookLine(asyncio.Protocol):
     first: bytes  #: the line from which ``head`` was read
     head: CallHead
     body = b""
+    #: The events that a call may be of whose payload is too large, and so was not kept; None if
+    #: it was kept.
+    events_of_oversized: set[str] | None = None
 
     def __init__(
         self,
@@ -70,6 +73,7 @@ class HookLine(asyncio.Protocol):
         self._held = held
         self._buffer = bytearray()
         self._has_head = False
+        self._skipped = self._overlap = 0  #: bytes of a payload that is too large
         self.is_complete = False  #: the whole call was read
         #: Set once more data has come or the caller has closed its side; most calls need none.
         self._news: asyncio.Event | None = None
@@ -95,7 +99,7 @@ class HookLine(asyncio.Protocol):
             if self._buffer:  # data after the call is not kept
                 self.transport.pause_reading()
             self._wake()
-        elif not self.transport.is_closing():
+        elif not self.transport.is_closing() and self.events_of_oversized is None:
             self._held.add(self, len(data))
 
     def eof_received(self) -> bool:
@@ -157,7 +161,7 @@ class HookLine(asyncio.Protocol):
         self.head = read_head(self.first)
         del self._buffer[:size]
         if (self.head.size or 0) > LARGEST:
-            raise HookUnreadable(f"{self.head.size:,} bytes; {LARGEST:,} is the most")
+            self.events_of_oversized = set()
         return True
 
     @property
@@ -178,12 +182,30 @@ class HookLine(asyncio.Protocol):
             if not self.has_closed:
                 return False
             size = got
+        if self.events_of_oversized is not None:
+            return self._skip_body(self.events_of_oversized, size)
         if got < size:
             if self.has_closed:
                 raise HookUnreadable(f"incomplete call: {got} bytes of {size} came")
             return False
         self.body = bytes(self._buffer[:size])
         del self._buffer[:size]
+        return True
+
+    def _skip_body(self, events: set[str], size: int) -> bool:
+        """Read past a payload that is too large: its hook program must get an answer.
+
+        Without one it would give the answer for an absent daemon, which may let the call run.
+        """
+        self._skipped += len(self._buffer) - self._overlap
+        events |= events_in(self._buffer)
+        del self._buffer[:-MAX_EVENT_BYTES]
+        self._overlap = len(self._buffer)
+        if self._skipped < size and self.has_closed:
+            raise HookUnreadable(f"incomplete call: {self._skipped} bytes of {size} came")
+        if self._skipped < size:
+            return False
+        self._buffer.clear()
         return True
 
     async def left(self) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlite3 import DatabaseError
 
 from rookery import supervise
-from rookery.api.hook_line import USUAL, HeldBytes, HookLine
+from rookery.api.hook_line import LARGEST, USUAL, HeldBytes, HookLine
 from rookery.api.spool import Lane, Spool, lane_of
 from rookery.api.spooled_calls import POISON, read_spooled, take_in, visible
 from rookery.hook_protocol import Hook, events_in, read_body
@@ -178,25 +178,26 @@ class HookSocket:
         self, line: HookLine, body: bytes
     ) -> tuple[Hook | None, Ruling | KeepWorking | PromptNote | _Unreadable]:
         try:
+            if line.events_of_oversized is not None:
+                raise HookUnreadable(f"{line.head.size:,} bytes; {LARGEST:,} is the most")
             hook = read_body(line.head, body, pid=line.caller.pid)
             return hook, await self.intake.receive(hook)
         except POISON as error:
             # A retry would fail in the same way: parked where the user can see it, not retried.
             await self.intake.park(visible(line.head.key), error)
-            return None, await self._refuse(line.head.agent, body)
+            events = line.events_of_oversized or events_in(body)
+            return None, await self._refuse(line.head.agent, frozenset(events))
 
     async def _take_in_spooled(self, calls: Sequence[bytes]) -> None:
         read = partial(read_spooled, self.intake)
         await take_in(self.intake, await asyncio.to_thread(lambda: [*map(read, calls)]))
 
-    async def _refuse(self, agent: str, payload: bytes) -> _Unreadable:
+    async def _refuse(self, agent: str, events: frozenset[str]) -> _Unreadable:
         """Answer a live call that cannot be read, without letting it bypass a rule."""
         now = await self.intake.database.read(situation)
         rules_file = self.offline_answers.rules_file
         await rules_file.refresh(self.intake.database, self.clock)
-        return _Unreadable(
-            self.offline_answers.answer_to_unreadable(agent, events_in(payload), now)
-        )
+        return _Unreadable(self.offline_answers.answer_to_unreadable(agent, events, now))
 
     async def _park_unread(self, key: str, why: str) -> None:
         await self.intake.park(visible(key), HookUnreadable(why))

@@ -112,9 +112,26 @@ async def test_a_first_line_that_is_too_long_is_refused(door: Door, end: bytes) 
         assert "too long" in str(await door.error())
 
 
-async def test_more_than_a_call_may_have_is_refused_before_it_is_read(door: Door) -> None:
-    async with door.call(HEAD % (LARGEST + 1)):
-        assert "is the most" in str(await door.error())
+async def test_more_than_a_call_may_have_is_read_past_and_not_kept(door: Door) -> None:
+    event = b'"hook_event_name": "PreToolUse"'
+    half = LARGEST // 2
+    parts = (event[:9], event[9:] + b"x" * half, b"x" * (LARGEST + 9 - half - len(event)))
+
+    async with door.call(HEAD % (LARGEST + 9), *parts):
+        line = await door.line()
+
+        assert line.take_body() == b""
+        assert line.events_of_oversized == {"PreToolUse"}
+        line.close()
+
+
+async def test_more_than_a_call_may_have_that_does_not_come_whole_is_refused(
+    door: Door,
+) -> None:
+    async with door.call(HEAD % (LARGEST + 9), b"x" * (LARGEST + 8)) as writer:
+        writer.close()
+
+        assert "incomplete call" in str(await door.error())
 
 
 async def test_a_caller_that_says_nothing_and_leaves_is_refused(door: Door) -> None:
