@@ -29,6 +29,11 @@ MAX_NESTING = 100
 MAX_SEARCHED_CHARACTERS = 256 * 1024
 
 
+#: Values of one payload. Each costs the daemon's only thread about 10 µs, and hooks of other
+#: sessions wait for their decisions meanwhile.
+MAX_VALUES = 25_000
+
+
 @dataclass(frozen=True, slots=True)
 class CallHead:
     """The first line of a call."""
@@ -123,6 +128,8 @@ def read_call(call: bytes, *, pid: int | None = None) -> Hook:
 
 def read_body(head: CallHead, body: bytes, *, pid: int | None = None) -> Hook:
     """Parse the payload of a call whose first line was parsed. Raises ``HookUnreadable``."""
+    if _has_too_many_values(body):
+        raise HookUnreadable(f"it has more than {MAX_VALUES:,} values")
     try:
         payload, is_altered = _read(body)
     except (ValueError, RecursionError) as error:
@@ -186,6 +193,17 @@ def _read(body: bytes) -> tuple[object, bool]:
         is_altered = is_altered or replaced != whole.encode(errors="surrogatepass")
         return json.loads(replaced), is_altered
     return payload, is_altered
+
+
+def _has_too_many_values(body: bytes) -> bool:
+    """Return whether a payload has too many values to parse it, whatever its texts contain."""
+    if len(body) < 2 * MAX_VALUES:  # a value and its comma need two bytes
+        return False
+    unescaped = body.replace(rb"\\", b"").replace(rb"\"", b"")
+    if unescaped.count(b'"') > 4 * MAX_VALUES:  # two quotes for a name, and two for its value
+        return True
+    outside = b"".join(unescaped.split(b'"')[::2])
+    return sum(map(outside.count, (b",", b"[", b"{"))) > MAX_VALUES
 
 
 _LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

@@ -1,10 +1,18 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 
-from rookery.hook_protocol import events_in, is_whole, read_call, read_head, time_of
+from rookery.hook_protocol import (
+    MAX_VALUES,
+    events_in,
+    is_whole,
+    read_call,
+    read_head,
+    time_of,
+)
 from rookery.model.errors import HookUnreadable
 
 BADGE = "b4dGe-" + "x" * 37
@@ -96,3 +104,28 @@ def test_only_a_whole_call_counts_as_whole() -> None:
 def test_events_are_found_in_what_is_no_json() -> None:
     assert events_in(b'{"hook_event_name":  "PreToolUse", "x": [[[') == {"PreToolUse"}
     assert events_in(b"\xff") == frozenset()
+
+
+@pytest.mark.spec("C3", "K4")
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"[%s1]" % (b"1," * MAX_VALUES),
+        b"[%s{}]" % (b"{}," * MAX_VALUES),
+        b'{%s"z": 1}' % b"".join(b'"k%d": "\\\\",' % each for each in range(MAX_VALUES)),
+        b"%s%s" % (b"[" * MAX_VALUES, b"]" * MAX_VALUES),
+    ],
+    ids=["list", "objects", "fields", "nested"],
+)
+def test_a_payload_of_too_many_values_is_refused_before_it_is_parsed(value: bytes) -> None:
+    with pytest.raises(HookUnreadable, match="25,000 values"):
+        read_call(b'k demo - - 1\n{"a": %s}' % value)
+
+
+@pytest.mark.spec("C3", "K4")
+def test_a_long_text_is_one_value_whatever_it_contains() -> None:
+    text = 'a,{b},[c] "d", \\"e\\" \\\\ \n' * MAX_VALUES
+
+    hook = read_call(b"k demo - - 1\n" + json.dumps({"a": text}).encode())
+
+    assert hook.payload == {"a": text}
