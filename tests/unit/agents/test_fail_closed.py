@@ -54,6 +54,17 @@ def test_a_request_that_ended_without_an_answer_does_not_let_its_call_run(agent:
     assert spoken == ("ask" if hooks.traits.obeys_ask else "deny")
 
 
+@pytest.mark.spec("D1", "D3")
+@pytest.mark.parametrize("agent", HOOKED)
+def test_rules_match_the_whole_name_of_a_tool(agent: str) -> None:
+    name = f"mcp__x__{'a' * 300}delete"
+
+    call = hooks_of(agent).read_call({**before_tool(agent), "tool_name": name})
+
+    assert call is not None
+    assert call.tool == name
+
+
 @pytest.mark.spec("D2", "D3")
 @pytest.mark.parametrize("agent", STOPPABLE)
 def test_of_two_calls_with_the_same_input_the_one_that_ran_is_known(

@@ -87,7 +87,7 @@ class GeminiHooks(ClaudeStyleHooks):
             case {"hook_event_name": "BeforeTool", "tool_name": str(tool)}:
                 tool_input = _input(payload)
                 return Call(
-                    tool[:MAX_NAME_CHARS],
+                    tool,
                     tool_input,
                     is_asked=False,
                     mark=_mark(payload),
@@ -166,7 +166,7 @@ def _shown(payload: Payload, details: Mapping[str, Any]) -> Call:
     mark = _mark({**payload, "tool_name": tool, "tool_input": tool_input})
     # For other tools the dialog shows the name or a part of the input.
     mark = mark or f"{INEXACT}{digest(tool, tool_input)}"
-    return Call(tool[:MAX_NAME_CHARS], tool_input, by_keys=True, mark=mark)
+    return Call(tool, tool_input, by_keys=True, mark=mark)
 
 
 #: The fields of each tool's input that its dialog shows. Only a call that is shown completely

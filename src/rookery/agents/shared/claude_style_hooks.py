@@ -29,7 +29,7 @@ DECIDING = frozenset({"PreToolUse", "PermissionRequest", "Stop", "Elicitation"})
 #: Characters kept of a question, an id or a path.
 MAX_TEXT_CHARS = 2_000
 
-#: Characters kept of the name of a tool or an event.
+#: Characters kept of the name of a tool or an event. Rules match the whole name of a tool.
 MAX_NAME_CHARS = 200
 
 #: The answer recorded for a command that reduces the conversation to a summary.
@@ -140,7 +140,7 @@ class ClaudeStyleHooks:
             }:
                 tool_input = payload["tool_input"] if _has_input(payload) else {}
                 is_asked = event == "PermissionRequest"
-                call = Call(tool[:MAX_NAME_CHARS], tool_input, is_asked=is_asked)
+                call = Call(tool, tool_input, is_asked=is_asked)
                 return identified(call, payload)
             case _:
                 return None
