@@ -188,7 +188,7 @@ def telling(tool_input: Mapping[str, Any]) -> str:
 
 
 #: Tools whose ``description`` is a comment of the agent; for others it is normal input.
-_COMMENTED_TOOLS = frozenset({"Bash", "Task", "bash", "task", "run_shell_command"})
+_COMMENTED_TOOLS = frozenset({"Bash", "Agent", "Task", "bash", "task", "run_shell_command"})
 
 
 def digest(tool: str, tool_input: Mapping[str, Any]) -> str:

@@ -161,6 +161,9 @@ def test_a_call_is_the_same_whatever_is_remarked_about_it() -> None:
     assert digest("Bash", {"command": "ls", "description": "look"}) == digest(
         "Bash", {"command": "ls"}
     )
+    assert digest("Agent", {"prompt": "x", "description": "look"}) == digest(
+        "Agent", {"prompt": "x"}
+    )
     assert digest("Bash", {"command": "ls"}) != digest("Bash", {"command": "ls "})
     assert digest("Bash", {"a": 1, "b": 2}) == digest("Bash", {"b": 2, "a": 1})
 
