@@ -551,7 +551,8 @@ def test_places_are_found_by_what_the_agents_themselves_look_at(tmp_path: Path) 
     }
 
     def folders(known: dict[str, str]) -> list[str]:
-        return [str(settings_folders.of_user(each, known).folder) for each in WITH_SETTINGS]
+        agents = ("claude", "codex", "gemini", "opencode")
+        return [str(settings_folders.of_user(each, known).folder) for each in agents]
 
     assert folders({"HOME": "/h"}) == [
         "/h/.claude",
