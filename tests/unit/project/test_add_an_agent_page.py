@@ -21,7 +21,8 @@ PAGE = (ROOT / "docs" / "how-to" / "add-an-agent.md").read_text(encoding="utf-8"
 COPIED = (
     *("pyproject.toml", "src/rookery", "tests/__init__.py", "tests/conftest.py"),
     *("tests/contract", "tests/support", "tests/recordings", "tests/unit/__init__.py"),
-    *("tests/unit/agents", "tests/unit/hook_setup", "docs/reference"),
+    *("tests/unit/agents", "tests/unit/hook_setup", "tests/unit/operations"),
+    "docs/reference",
 )
 
 _BLOCK = re.compile(
@@ -53,7 +54,7 @@ SCREENS = {
 
 NATIVE = "0e2ee8a4-43c5-4a27-a6be-0123456789ab"
 LOG = f"/home/anna/.parrot/logs/{NATIVE}.jsonl"
-COMMAND = {"tool_name": "Shell", "tool_input": {"command": "echo one"}}
+COMMAND: dict[str, object] = {"tool_name": "Shell", "tool_input": {"command": "echo one"}}
 
 HOOKS: dict[str, dict[str, dict[str, object]]] = {
     "parrot-1.0": {
@@ -119,6 +120,7 @@ class ProjectCopy:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(found["code"], encoding="utf-8")
         self._list_agents()
+        self._state_modes()
         self._record()
 
     def _list_agents(self) -> None:
@@ -132,6 +134,15 @@ class ProjectCopy:
             (old,) = (each for each in text.splitlines() if each.startswith(beginning))
             text = text.replace(old, line.replace("parrot", "parrot, parrotlet"))
         file.write_text(text)
+
+    def _state_modes(self) -> None:
+        """State in a test, as the page says, how far the modes of an agent reach."""
+        (stated,) = re.findall(r'^    "parrot": by_option\(.*\),$', PAGE, re.MULTILINE)
+        file = self.folder / "tests" / "unit" / "operations" / "test_children.py"
+        before, table, after = file.read_text().partition("\nREAD_OFF")
+        head, brace, rest = after.partition("{\n")
+        assert table
+        file.write_text(f"{before}{table}{head}{brace}{stated}\n{rest}")
 
     def _record(self) -> None:
         for version, screens in SCREENS.items():
@@ -178,9 +189,10 @@ def test_the_page_has_the_whole_package_and_the_case_of_each_agent() -> None:
 @pytest.mark.timeout(300)
 def test_the_agents_of_the_page_keep_the_contract(project: ProjectCopy) -> None:
     tests = ("tests/contract/test_agent.py", "tests/unit/agents", "tests/unit/hook_setup")
+    modes = "tests/unit/operations/test_children.py"
     options = ("-q", "-p", "no:cacheprovider", "-k", "parrot or test_names or quick_commands")
 
-    run = project.run("pytest", *options, *tests)
+    run = project.run("pytest", *options, *tests, modes)
 
     passed = re.search(r"(\d+) passed", run.stdout)
     assert run.returncode == 0, run.stdout + run.stderr
