@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from rookery.agents.demo import DEMO
+from rookery.agents.gemini import screen as gemini
 from rookery.model import facts
 from rookery.model.errors import CommitFailed, ScreenUnread
 from rookery.model.facts import SessionId
@@ -13,6 +16,7 @@ from rookery.model.lifecycle import Activity, Status
 from rookery.model.screens import Dialog, View
 from rookery.ports.runtime import Changed, Exited, FellQuiet, Reported, Skipped, Vanished
 from rookery.store import turns
+from rookery.tracking.screen_reader import UNSTARTED_TIMEOUT
 from rookery.tracking.screen_watch import ERROR_BACKOFF_S, how_it_ended
 from tests.support.daemon import House, World, running
 from tests.support.fakes.database import ObservedDatabase
@@ -456,3 +460,54 @@ async def test_reported_facts_that_could_not_be_written_keep_their_order(
         (turn,) = await database.read(partial(turns.of_session, session=session, last=1))
 
     assert (turn.prompt, turn.answer, turn.how) == ("Build it.", "Done.", "finished")
+
+
+#: An agent without hooks, whose conversation is read from its screen.
+assert DEMO.screen
+SPEAKING = {
+    "demo": replace(DEMO, hooks=None, screen=replace(DEMO.screen, speech=gemini.SPEECH))
+}
+BOX = " >   Type your message"
+OLD = [" > say: old", "", "✦ old", ""]
+NEW = [" > say: new", "", "✦ new", ""]
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("F3", "A10")
+async def test_a_turn_is_not_over_while_the_screen_shows_only_what_was_said_before_it(
+    database: ObservedDatabase, world: World
+) -> None:
+    """As after a resume: the old answer stands there while the agent still loads."""
+    async with running(database, world, agents=SPEAKING) as context:
+        session = await context.start("say: new")
+        program = world.runtime.program(session)
+        program.screen = [*OLD, BOX]
+        world.clock.advance(2)
+        world.runtime.report_changes = lambda *_, **__: None  # type: ignore[method-assign]
+        world.runtime.see_again(FellQuiet(session))
+        await context.rest()
+        early = await context.session(session)
+
+        program.screen = [*OLD, *NEW, BOX]
+        world.runtime.see_again(FellQuiet(session))
+        await context.rest()
+        found = await database.read(partial(turns.of_session, session=session, last=9))
+
+    assert early.activity is Activity.WORKING
+    assert [(turn.prompt, turn.answer) for turn in found] == [("say: new", "new")]
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("F3", "A10")
+async def test_an_answer_from_before_a_turn_is_never_that_turns_answer(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world, agents=SPEAKING) as context:
+        session = await context.start("say: new")
+        world.runtime.program(session).screen = [*OLD, BOX]
+        world.clock.advance(UNSTARTED_TIMEOUT.total_seconds() + 1)
+        world.runtime.see_again(FellQuiet(session))
+        await context.rest()
+        found = await database.read(partial(turns.of_session, session=session, last=9))
+
+    assert [(turn.how, turn.answer) for turn in found] == [("finished", "")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -12,6 +12,7 @@ from rookery.model.facts import (
     Fact,
     How,
     PromptFound,
+    SessionId,
     TranscriptFound,
     TurnEnded,
     TurnStarted,
@@ -26,6 +27,8 @@ class Answer:
     path: str = ""  #: of the transcript, if it was unknown before
     how: How = "finished"
     prompt: str = ""  #: the prompt, if no hook has reported it
+    is_running: bool = False  #: the turn has not ended
+    others: tuple[Answer, ...] = ()  #: of other turns, which no other source has reported
 
     def added_to(self, facts: Iterable[Fact]) -> list[Fact]:
         """Add the texts to the facts about a turn that was only observed."""
@@ -42,10 +45,19 @@ class Answer:
             if self.path:
                 completed.append(TranscriptFound(fact.session, self.path))
             completed.append(structs.replace(fact, last_words=self.words, how=self.how))
+            completed += missed_turns(fact.session, self.others)
         return completed
 
 
 NO_ANSWER = Answer()
+
+
+def missed_turns(session: SessionId, answers: Iterable[Answer]) -> Iterator[Fact]:
+    """Yield the facts of turns that only the transcript shows."""
+    for each in answers:
+        yield TurnStarted(session, each.prompt)
+        if not each.is_running:
+            yield TurnEnded(session, each.words, each.how)
 
 
 def is_unexplained(fact: Fact) -> TypeGuard[TurnEnded]:

@@ -15,12 +15,12 @@ from rookery.model.beliefs import KnownSession
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import Fact, How, SessionId, SessionStarted, TurnEnded
 from rookery.model.lifecycle import Activity, Status
-from rookery.model.screens import Dialog, View, tail
+from rookery.model.screens import Dialog, View, squeeze, tail
 from rookery.model.sessions import Session
-from rookery.model.turn_texts import NO_ANSWER, Answer
+from rookery.model.turn_texts import NO_ANSWER, Answer, missed_turns
 from rookery.permissions import screen_dialogs
 from rookery.permissions.decisions import Permissions
-from rookery.ports.agent import Agent
+from rookery.ports.agent import Agent, SpeechDialect
 from rookery.ports.runtime import Runtime
 from rookery.store import evidence, sessions, turn_changes, turns
 from rookery.store.database import Database
@@ -30,6 +30,9 @@ from rookery.tracking.transcript_reader import TranscriptReader
 
 #: The minimum duration of a turn whose end is observed, not reported.
 MIN_OBSERVED_TURN = timedelta(seconds=0.5)
+
+#: For how long a turn that was not seen running may wait for its agent to take up its prompt.
+UNSTARTED_TIMEOUT = timedelta(seconds=20)
 
 #: The view of a program without an input box once it has printed something.
 PRINTED = View(box="")
@@ -95,16 +98,17 @@ class ScreenReader:
 
     async def _answer(self, session: SessionId) -> Answer:
         """Return a turn's answer that no hook reports: from the transcript, or the screen."""
-        if answer := await self.conversations.answer(self.database, session):
+        if answer := await self.conversations.observed_answer(self.database, session):
             return answer
         current = await self.database.read(partial(sessions.get, session=session))
-        screen = self.agents[current.agent].screen
-        if screen is None or (speech := screen.speech) is None:
+        if (speech := self._speech(current)) is None:
             return NO_ANSWER
         last = await self.database.read(partial(turns.of_session, session=session, last=1))
         lines = await self.runtime.terminal(session).read(history=True)
-        is_asked = bool(last and last[0].prompt)
-        prompt = "" if is_asked else speech.last_prompt(lines)
+        asked, shown = last[0].prompt if last else "", speech.last_prompt(lines)
+        if asked and shown and not _begins(asked, shown):
+            return NO_ANSWER  # what is shown is older than this turn, as after a resume
+        prompt = "" if asked else shown
         how: How = "interrupted" if speech.shows_interruption(lines) else "finished"
         return Answer(speech.last_answer(lines), how=how, prompt=prompt)
 
@@ -146,14 +150,23 @@ class ScreenReader:
         elif session.started_at is None:
             await self._record_view(session_id, await self.runtime.terminal(session_id).view())
         elif session.activity is not None and not beliefs.file_reports_activity(known):
-            # The screen of a working agent changes all the time. A quiet one was interrupted at
-            # the keyboard, which Claude's hooks do not report, or it asks something.
-            view = await self.runtime.terminal(session_id).view()
-            if view.dialog:
-                # Its hook was lost, or never sent.
-                await self._record_view(session_id, view)
-            elif view.is_resting and session.activity is not Activity.IDLE:
-                await self._end_turn(known, view)
+            await self._read_idle(known)
+
+    async def _read_idle(self, known: KnownSession) -> None:
+        """Read the quiet screen of an agent that is up.
+
+        The screen of a working agent changes all the time. A quiet one was interrupted at the
+        keyboard, which Claude's hooks do not report, or it asks something.
+        """
+        session = known.session
+        view = await self.runtime.terminal(session.id).view()
+        if view.dialog:
+            # Its hook was lost, or never sent.
+            await self._record_view(session.id, view)
+        elif view.is_resting and session.activity is not Activity.IDLE:
+            await self._end_turn(known, view)
+        elif view.is_resting and not beliefs.hooks_report_turns(known):
+            await self._record_missed_turns(session.id)
 
     async def _end_turn(self, known: KnownSession, view: View) -> None:
         """End the turn of a session whose quiet screen shows that it is idle."""
@@ -161,6 +174,9 @@ class ScreenReader:
         ending: Sequence[Fact] = ()
         if beliefs.hooks_report_turns(known):
             ending = await missed_end(self.database, self.conversations, session)
+        elif await self._may_be_unstarted(known.session, view):
+            self.request_report(session)
+            return
         else:
             answer = await self._answer(session)
 
@@ -173,6 +189,44 @@ class ScreenReader:
                 self.journal.append(db, *(ending or answer.added_to([ended])))
 
         await self.database.write(end)
+        if any(each.is_running for each in answer.others):
+            self.request_report(session)  # the screen may be quiet for long before its end
+
+    async def _may_be_unstarted(self, session: Session, view: View) -> bool:
+        """Return whether an idle agent may still take up the prompt of the current turn.
+
+        It was not seen working, its transcript has no such prompt, and its screen shows an
+        older one. An agent that loads a conversation or its tools keeps the prompt meanwhile.
+        """
+        at, speech = self.journal.clock.now(), self._speech(session)
+        last = await self.database.read(partial(turns.of_session, session=session.id, last=1))
+        if speech is None or not last or not last[0].prompt or last[0].prompt.startswith("/"):
+            return False
+        was_working = self.at_work.get(session.id) == last[0].started_at
+        if was_working or view.box or at - last[0].started_at > UNSTARTED_TIMEOUT:
+            return False
+        if await self.conversations.has_prompt(self.database, session.id):
+            return False
+        lines = await self.runtime.terminal(session.id).read(history=True)
+        shown = speech.last_prompt(lines)
+        return bool(shown) and not _begins(last[0].prompt, shown)
+
+    def _speech(self, session: Session) -> SpeechDialect | None:
+        screen = self.agents[session.agent].screen
+        return screen.speech if screen else None
+
+    async def _record_missed_turns(self, session: SessionId) -> None:
+        """Record turns that were over before the screen showed them, as of prompts by hand."""
+        missed = await self.conversations.missed_answers(self.database, session)
+        ended_at = await self.database.read(partial(turns.last_end, session=session))
+
+        def record(db: Connection) -> None:
+            is_same = turns.last_end(db, session) == ended_at
+            if is_same and sessions.get(db, session).activity is Activity.IDLE:
+                self.journal.append(db, *missed_turns(session, missed))
+
+        if missed:
+            await self.database.write(record)
 
     def _has_just_begun(self, db: Connection, session: SessionId) -> bool:
         last = turns.of_session(db, session, last=1)
@@ -198,3 +252,8 @@ class ScreenReader:
                 self.journal.append(db, TurnEnded(session_id, answer))
 
         await self.database.write(note)
+
+
+def _begins(prompt: str, shown: str) -> bool:
+    """Return whether a prompt begins with what the screen shows of the last one."""
+    return squeeze(prompt).startswith(squeeze(shown))

@@ -18,9 +18,11 @@ from rookery.model.facts import How, SessionId
 from rookery.model.sessions import Session
 from rookery.model.turn_texts import Answer
 from rookery.ports.clock import Clock
-from rookery.ports.transcript import Kind, Passage
+from rookery.ports.transcript import Passage
 from rookery.store import sessions, transcripts, turns
 from rookery.store.database import Database
+from rookery.tracking import exchanges
+from rookery.tracking.exchanges import FINAL
 from rookery.tracking.transcript_files import ALL, END, TimeSpan, passages
 
 T = TypeVar("T")
@@ -33,13 +35,6 @@ PASSAGE_OVERHEAD_CHARACTERS = 20
 
 #: Seconds between two attempts to read the last message of a turn.
 RETRY_SECONDS = 0.05
-
-#: The last entry of a turn that has ended, and the outcome that it means.
-FINAL: Mapping[Kind, How] = {
-    "words": "finished",
-    "error": "failed",
-    "interruption": "interrupted",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +112,7 @@ class TranscriptReader:
         transcript cannot be found.
         """
         turn = await database.read(partial(_present_turn, session=session))
-        current = turn.session
-        if not (
-            current.transcript_path or transcript_glob(current.agent, current.native_id or "")
-        ):
+        if not turn.has_transcript:
             return None
         read = partial(self._read_end, turn, until or self.clock.now())
         last = await _in_thread(read, self._turn_reads)
@@ -129,6 +121,50 @@ class TranscriptReader:
             await self.clock.sleep(RETRY_SECONDS)
             last = await _in_thread(read, self._turn_reads)
         return last
+
+    async def observed_answer(self, database: Database, session: SessionId) -> Answer | None:
+        """Return the answer of a turn whose end was observed, not reported.
+
+        It is the answer to the turn's own prompt. Prompts that were typed by hand meanwhile are
+        turns of their own. Returns ``None`` if the transcript cannot be found.
+        """
+        turn = await database.read(partial(_present_turn, session=session))
+        if not turn.prompt:
+            return await self.answer(database, session)
+        path, found = await self._exchanges(turn)
+        if not path:
+            return None
+        answer = exchanges.answer_of(found, exchanges.AskedTurn(turn.prompt, turn.started_at))
+        is_new = path != turn.session.transcript_path
+        return replace(answer, path=path) if is_new else answer
+
+    async def has_prompt(self, database: Database, session: SessionId) -> bool:
+        """Return whether the transcript has an entry of the current turn."""
+        turn = await database.read(partial(_present_turn, session=session))
+        _, found = await self._exchanges(turn)
+        asked = exchanges.AskedTurn(turn.prompt, turn.started_at)
+        return exchanges.find(found, asked) is not None
+
+    async def missed_answers(self, database: Database, session: SessionId) -> list[Answer]:
+        """Return the turns in a transcript after the last known one, each with its prompt."""
+        turn = await database.read(partial(_present_turn, session=session))
+        _, found = await self._exchanges(turn)
+        answers = [each.answer for each in found if each.prompt]
+        return [each for each in answers if not each.is_running]
+
+    async def _exchanges(self, turn: PresentTurn) -> tuple[str, list[exchanges.PromptEntry]]:
+        """Return the path of a transcript, and what it has since the last turn ended."""
+        if not turn.has_transcript:
+            return "", []
+        return await _in_thread(partial(self._read_exchanges, turn), self._turn_reads)
+
+    def _read_exchanges(self, turn: PresentTurn) -> tuple[str, list[exchanges.PromptEntry]]:
+        path = self.find(turn.session)
+        if not path:
+            return "", []
+        span = TimeSpan(turn.since, self.clock.now())
+        latest = list(passages(turn.session.agent, path, span, limit=END))
+        return path, exchanges.divide(reversed(latest))
 
     async def messages_of_turn(
         self, database: Database, session: SessionId, *, tries: int
@@ -200,6 +236,13 @@ class PresentTurn:
     session: Session
     since: datetime  #: entries after this time belong to the turn
     prompt: str  #: empty if the start of the turn was only observed
+    started_at: datetime
+
+    @property
+    def has_transcript(self) -> bool:
+        """Whether there may be a transcript."""
+        known, native_id = self.session.transcript_path, self.session.native_id or ""
+        return bool(known or transcript_glob(self.session.agent, native_id))
 
 
 def _present_turn(db: Connection, session: SessionId) -> PresentTurn:
@@ -211,7 +254,8 @@ def _present_turn(db: Connection, session: SessionId) -> PresentTurn:
     since = turns.last_end(db, session) or current.created_at
     last = turns.of_session(db, session, last=1)
     is_open = bool(last) and last[0].ended_at is None
-    return PresentTurn(current, since, last[0].prompt if is_open else "")
+    prompt, started_at = (last[0].prompt, last[0].started_at) if is_open else ("", since)
+    return PresentTurn(current, since, prompt, started_at)
 
 
 def read(agent: str, paths: Sequence[str], requested: TranscriptRange) -> list[Passage]:

@@ -45,8 +45,12 @@ CASES = [
 ]
 
 
-def prepare(cold: Rookery, models: ModelServer) -> None:
-    """Let a Rookery know both, each with a home of its own."""
+def prepare(cold: Rookery, models: ModelServer, *, relaunches: bool = False) -> None:
+    """Let a Rookery know both, each with a home of its own.
+
+    ``relaunches``: Gemini starts itself again, as it does unless it is told not to.
+    """
+    once = {} if relaunches else {"GEMINI_CLI_NO_RELAUNCH": "true"}
     gemini, opencode = cold.folder / "gemini", cold.folder / "opencode"
     seed_gemini(gemini, cold.project)
     seed_opencode(opencode, models.url)
@@ -57,7 +61,7 @@ def prepare(cold: Rookery, models: ModelServer) -> None:
                 "HOME": str(gemini),
                 "GEMINI_API_KEY": "x",
                 "GOOGLE_GEMINI_BASE_URL": models.url,
-                "GEMINI_CLI_NO_RELAUNCH": "true",
+                **once,
             },
         )
         + agent_settings(
