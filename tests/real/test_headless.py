@@ -86,7 +86,7 @@ def claude(rookery: Rookery, prompt: str, models: str) -> subprocess.Popen[bytes
 def hooks_of(rookery: Rookery) -> dict[str, Any]:
     command = programs.hook_command(rookery.home, "claude")
     run = [{"hooks": [{"type": "command", "command": command}]}]
-    return dict.fromkeys(("SessionStart", "UserPromptSubmit", "Stop"), run)
+    return dict.fromkeys(("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"), run)
 
 
 @pytest.mark.parametrize("agent", ["codex", "claude"])
@@ -117,6 +117,27 @@ def test_a_real_agent_without_a_terminal_ends_when_its_process_does(
 
     expected = "failed" if how == "killed" else "completed"
     assert (ended["runtime"], ended["status"]) == ("headless", expected)
+
+
+@pytest.mark.spec("A5", "C8")
+def test_a_real_agent_that_reports_its_own_end_is_one_session(
+    cold: Rookery, models: ModelServer
+) -> None:
+    configure(cold, models.url)
+    cold.up()
+
+    running = [claude(cold, f"say: {each}", models.url) for each in range(4)]
+    for each in running:
+        each.wait(timeout=SOON)
+    # What the files of the agents said last has been read when the folder is empty.
+    files = cold.folder / "claude" / "sessions"
+    eventually(lambda: files.is_dir() and not list(files.glob("*.json")))
+    with outsider(cold) as last:
+        last.tell({"session_id": "n-1", "cwd": "/x", "hook_event_name": "SessionStart"})
+
+    found = cold.client.get("sessions", all=True)["sessions"]
+    ended = [each for each in found if each["agent"] == "claude" and each["ended_at"]]
+    assert len({each["native_id"] for each in ended}) == len(ended) == len(running)
 
 
 @pytest.mark.spec("A8", "I2")
