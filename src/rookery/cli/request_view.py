@@ -82,6 +82,8 @@ def _how_to_answer(request: RequestInfo, session: str) -> str:  # noqa: PLR0911 
         return f"rookery attach {session}  |  {keys}"
     if request.kind == "permission":
         return f"rookery allow {id_}  |  rookery deny {id_}  |  rookery answer {id_} NUMBER"
+    if len(questions) > 1 and not request.takes_options:
+        return f"rookery attach {session}  |  rookery keys {session} KEY   (key by key)"
     if len(questions) > 1:
         each = " ".join(f"ANSWER{number}" for number in range(1, len(questions) + 1))
         return f"rookery answer {id_} {each}   (one for each question, in order)"

@@ -33,6 +33,7 @@ class RequestInfo(DaemonAnswer, frozen=True):
     source: str = ""
     has_dialog: bool = True
     takes_text: bool = True
+    takes_options: bool = True
     missed: bool = False
     delivery: str = ""
     answers: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -247,6 +247,7 @@ class Request:
     delivery: Literal["none", "due", "pressed"] = "none"
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     takes_text: bool = True  #: its questions can be answered with free text from here
+    takes_options: bool = True  #: its options can be chosen from here
     is_exact: bool = True  #: else other calls look the same, and each is allowed only once
     made_in: str = ""  #: the folder that the agent was in; empty if not reported
     note: str = ""  #: what else the person who answers must know

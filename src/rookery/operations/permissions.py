@@ -30,8 +30,8 @@ from rookery.operations.request_answers import (
     keys_of,
     require_keys,
     verdict_of,
+    with_accepted_answers,
     with_note,
-    with_text_support,
 )
 from rookery.permissions import same_dialog
 from rookery.permissions.screen_dialogs import call_of
@@ -90,7 +90,7 @@ async def list_requests(
         allowed = reach(context, db, caller, Need.READ)
         all_requests = requests.listed(db, limit=1_000, only_open=not params.all)
         visible = [
-            with_text_support(context, db, each)
+            with_accepted_answers(context, db, each)
             for each in all_requests
             if allowed is None or each.session in allowed
         ]
@@ -125,7 +125,7 @@ async def show_request(context: Context, caller: Caller, params: OneParams) -> R
         allowed = reach(context, db, caller, Need.READ)
         if allowed is not None and request.session not in allowed:
             raise RequestUnknown(f"{params.permission!r}.")
-        return with_text_support(context, db, request)
+        return with_accepted_answers(context, db, request)
 
     def is_delivered(db: Connection) -> bool:
         return read(db).delivery != "due"

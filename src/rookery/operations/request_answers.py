@@ -45,14 +45,20 @@ def keys_of(context: Context, db: Connection, request: Request) -> KeyDialect | 
     return agent.screen.keys if agent and agent.screen else None
 
 
-def with_text_support(context: Context, db: Connection, request: Request) -> Request:
-    """Add whether free text is accepted: not every agent's own dialog takes it."""
+def with_accepted_answers(context: Context, db: Connection, request: Request) -> Request:
+    """Add which answers are accepted: not every agent's own dialog takes all of them."""
     if not request.by_keys or not request.questions:
         return request
+    if (keys := keys_of(context, db, request)) is None:
+        return replace(request, takes_text=False, takes_options=False)
     free = {each.text: (f"not {' '.join(each.options)}",) for each in request.questions}
-    keys = keys_of(context, db, request)
-    takes_text = keys is not None and keys.can_enter(call_of(request), free)
-    return replace(request, takes_text=takes_text)
+    options = {each.text: each.options[:1] for each in request.questions}
+    call = call_of(request)
+    return replace(
+        request,
+        takes_text=keys.can_enter(call, free),
+        takes_options=keys.can_enter(call, options),
+    )
 
 
 def with_note(
@@ -98,6 +104,11 @@ def require_keys(
     if not request.by_keys or (keys and keys.can_enter(call_of(request), answers)):
         return
     options = "; ".join(listed(each) for each in request.questions if each.options)
+    if len(request.questions) > 1:
+        raise CommandRefused(
+            "its dialog with several questions is answered in its own terminal, key by key:"
+            "  rookery keys NAME KEY  |  rookery attach NAME"
+        )
     raise CommandRefused(
         f"in its own terminal it takes one of its options: {options}. For free text:"
         " rookery attach NAME"

@@ -147,3 +147,18 @@ def test_the_input_of_an_unknown_tool_is_shown(terminal: Terminal) -> None:
     listed = terminal.type(request("mcp__shop__pay", amount=7, to="evil"), "permissions")
 
     assert 'May it use mcp__shop__pay? {"amount": 7, "to": "evil"}\n' in listed
+
+
+def test_the_commands_for_several_questions_are_those_that_its_agent_takes(
+    terminal: Terminal,
+) -> None:
+    """OpenCode's own dialog for several questions is not answered by Rookery."""
+    asked = {"text": "Which?", "options": ["S", "P"], "takes_several": False}
+    several = {**request("question"), "kind": "question", "questions": [asked, asked]}
+
+    by_answers = terminal.type(several, "permissions")
+    by_keys = terminal.type({**several, "takes_options": False}, "permissions")
+
+    assert "rookery answer r1 ANSWER1 ANSWER2" in by_answers
+    assert "rookery attach anna  |  rookery keys anna KEY" in by_keys
+    assert "rookery answer" not in by_keys

@@ -9,7 +9,7 @@ import pytest
 
 from rookery.model.errors import CommandRefused, RequestAmbiguous
 from rookery.model.facts import SessionId
-from rookery.model.permissions import Call, Request, RequestId
+from rookery.model.permissions import Call, Question, Request, RequestId
 from rookery.model.screens import Dialog
 from rookery.permissions.screen_dialogs import note
 from rookery.store import dialogs, requests, sessions
@@ -140,3 +140,26 @@ async def test_the_answer_to_a_call_that_was_missed_counts_as_having_seen_it(
     await desk.ask("answer_permission", permission=WORKER, decision="deny")
 
     assert await desk.database.read(dialogs.missed) == [other]
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize(("agent", "is_taken"), [("claude", True), ("opencode", False)])
+async def test_it_is_known_which_dialogs_with_several_questions_take_answers(
+    desk: Desk, *, agent: str, is_taken: bool
+) -> None:
+    questions = tuple(Question(text, ("P", "S")) for text in ("Which?", "And then?"))
+    call = Call("question", {}, questions, by_keys=True)
+    asking = Asking(desk.journal.clock.now(), None, None)
+
+    def add(db: Connection) -> RequestId:
+        db.execute("update sessions set agent = ? where id = ?", (agent, WORKER))
+        return requests.add(db, WORKER, call, asking)
+
+    request = await desk.database.write(add)
+    shown = await desk.ask("permission", permission=request)
+
+    assert shown.takes_options is is_taken
+    if not is_taken:
+        answer = partial(desk.ask, "answer_permission", permission=request)
+        with pytest.raises(CommandRefused, match="key by key:  rookery keys NAME KEY"):
+            await answer(decision="answer", answers=["S", "P"])
