@@ -85,8 +85,13 @@ def test_a_prompt_that_is_typed_by_hand_during_a_turn_has_its_own_answer(
     pane = rookery.session("it")["tmux_pane"]
     rookery.tmux("send-keys", "-t", pane, "-l", "say: two by hand")
     eventually(lambda: "say: two by hand" in rookery.screen("it"))
-    rookery.tmux("send-keys", "-t", pane, "Enter")
-    eventually(lambda: "Queued" in rookery.screen("it"))
+
+    def is_queued() -> bool:
+        """For a moment after fast typing, Gemini takes Enter for a line break."""
+        rookery.tmux("send-keys", "-t", pane, "Enter")
+        return "Queued" in rookery.screen("it")
+
+    eventually(is_queued)
 
     models.open_gate("x")
 
@@ -94,3 +99,14 @@ def test_a_prompt_that_is_typed_by_hand_during_a_turn_has_its_own_answer(
     rookery.run("wait", "it")
     assert rookery.run("ask", "it", "/stats").stdout.strip() != "two by hand"
     assert answers(rookery)[:2] == ["one", "two by hand"]
+
+
+@pytest.mark.spec("F3")
+def test_answers_of_gemini_are_known_after_its_conversation_was_cleared(
+    rookery: Rookery,
+) -> None:
+    rookery.start("it", agent="gemini", model=GEMINI.model)
+    before = rookery.ask("it", "say: before")
+    rookery.run("ask", "it", "/clear")
+
+    assert (before, rookery.ask("it", "say: after")) == ("before", "after")

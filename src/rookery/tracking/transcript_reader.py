@@ -126,15 +126,17 @@ class TranscriptReader:
         """Return the answer of a turn whose end was observed, not reported.
 
         It is the answer to the turn's own prompt. Prompts that were typed by hand meanwhile are
-        turns of their own. Returns ``None`` if the transcript cannot be found.
+        turns of their own. Returns ``None`` if the transcript has nothing of the turn.
         """
         turn = await database.read(partial(_present_turn, session=session))
         if not turn.prompt:
             return await self.answer(database, session)
         path, found = await self._exchanges(turn)
-        if not path:
+        asked = exchanges.AskedTurn(turn.prompt, turn.started_at)
+        # Without hooks, it is unknown that an agent has begun another file, as after /clear.
+        if not path or (not found and not asked.is_command):
             return None
-        answer = exchanges.answer_of(found, exchanges.AskedTurn(turn.prompt, turn.started_at))
+        answer = exchanges.answer_of(found, asked)
         is_new = path != turn.session.transcript_path
         return replace(answer, path=path) if is_new else answer
 

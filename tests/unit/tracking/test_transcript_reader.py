@@ -321,6 +321,49 @@ async def test_half_a_character_is_no_reason_not_to_know_what_was_said(desk: Des
     assert answer == Answer("half ? of it", path)
 
 
+BY_HAND = line("by hand", at=18, by="user"), line("And this.", at=19)
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("F3")
+async def test_a_turn_whose_end_was_seen_has_the_answer_to_its_own_prompt(desk: Desk) -> None:
+    own = line("go", at=15, by="user"), line("Done.", at=17)
+    path = written(desk.folder, *own, *BY_HAND)
+    desk.clock.advance(10)
+
+    found = await desk.conversations.observed_answer(desk.database, S)
+
+    other = Answer("And this.", prompt="by hand")
+    assert found == Answer("Done.", path, others=(other,))
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("F3")
+async def test_a_turn_that_is_in_another_file_has_no_answer_in_this_one(desk: Desk) -> None:
+    """Its agent was told to begin another conversation, and no hook has reported that."""
+    written(desk.folder, line("of another turn", at=5))
+    desk.clock.advance(10)
+
+    assert await desk.conversations.observed_answer(desk.database, S) is None
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("F3")
+async def test_a_turn_by_hand_that_nothing_has_shown_is_found_in_the_transcript(
+    desk: Desk,
+) -> None:
+    journal = Journal("here", desk.clock, {})
+    desk.clock.advance(1.5)
+    await desk.database.write(lambda db: journal.append(db, facts.TurnEnded(S, "Done.")))
+    desk.clock.advance(10)
+    more = line("and I", at=20, by="user")
+    written(desk.folder, line("go", at=16, by="user"), line("Done.", at=17), *BY_HAND, more)
+
+    found = await desk.conversations.missed_answers(desk.database, S)
+
+    assert found == [Answer("And this.", prompt="by hand")]
+
+
 @pytest.mark.spec("K4")
 def test_of_a_very_long_file_and_of_very_long_lines_little_is_read(tmp_path: Path) -> None:
     most = line("far away"), *[b"{}\n"] * ALL.lines
