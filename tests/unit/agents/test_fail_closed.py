@@ -55,7 +55,7 @@ def test_a_request_that_ended_without_an_answer_does_not_let_its_call_run(agent:
 
 
 @pytest.mark.spec("D1", "D3")
-@pytest.mark.parametrize("agent", HOOKED)
+@pytest.mark.parametrize("agent", STOPPABLE)
 def test_rules_match_the_whole_name_of_a_tool(agent: str) -> None:
     name = f"mcp__x__{'a' * 300}delete"
 
