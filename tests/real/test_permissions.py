@@ -243,7 +243,7 @@ def test_a_request_outlives_a_daemon_that_is_killed(remote: Rookery, decision: s
     remote.run(decision, "worker")
 
     assert after["id"] == request["id"]
-    word = {"allow": "Done.", "deny": "denied"}[decision]
+    word = {"allow": "Done.", "deny": "Denied"}[decision]
     eventually(lambda: screen_has(remote, word))
     (kept,) = remote.json("audit")["decisions"]
     assert kept["request"] == request["id"]
