@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rookery.runtimes.tmux.server import CONFIGURATION
+from rookery.runtimes.tmux.server_options import CONFIGURATION
 from tests.support.real.attached import attached
 from tests.support.real.rookery import Rookery, eventually
 

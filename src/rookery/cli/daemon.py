@@ -14,21 +14,18 @@ from threading import Thread
 import click
 
 from rookery import __version__
+from rookery.cli.daemon_problems import say_http_note, warn_of_problems
 from rookery.cli.daemon_process import find_daemon, is_alive, stop_by_signal
 from rookery.cli.daemon_waits import pause
 from rookery.cli.exit_codes import FAILED, REFUSED_CALLERS
-from rookery.cli.options import as_json, home, pass_client
+from rookery.cli.options import as_json, home
 from rookery.cli.render import (
-    HELD,
     complain,
     count,
     remark,
     reply,
-    rules_warning,
     say,
-    show_json,
 )
-from rookery.cli.status_line import STATUS_EXAMPLES, line_option, print_line
 from rookery.cli.versions import skew
 from rookery.client import Client
 from rookery.client.daemon import StatusInfo, show_status, stop_daemon
@@ -75,7 +72,7 @@ def _print_already_running(running: StatusInfo) -> None:
     if other := skew(running.version):
         say(other)
     say(_next(running, are="live"))
-    _warn(running)
+    warn_of_problems(running)
 
 
 def _run(here: Home) -> None:
@@ -103,17 +100,11 @@ def _run(here: Home) -> None:
 def _print_greeting(here: Home) -> None:
     status = _status(here)
     say(f"Rookery {__version__} is up, pid {os.getpid()}. Its home is {here.state}")
-    _say_http_note(status)
+    say_http_note(status)
     say(_next(status, are="found again"))
-    _warn(status)
+    warn_of_problems(status)
     say("Stop it with Ctrl-C; agents in tmux keep running.")
     sys.stdout.flush()
-
-
-def _say_http_note(status: StatusInfo | None) -> None:
-    """Print whether HTTP is on another port than configured, or could not be opened."""
-    if status and status.http_note:
-        say(status.http_note)
 
 
 def _next(status: StatusInfo | None, *, are: str) -> str:
@@ -172,9 +163,9 @@ def _detach(here: Home) -> None:
         sys.exit(FAILED)
     say(f"Rookery {__version__} is up in the background, pid {daemon.pid}.")
     status = _status(here)
-    _say_http_note(status)
+    say_http_note(status)
     say(_next(status, are="found again"))
-    _warn(status)
+    warn_of_problems(status)
 
 
 def _is_up(here: Home, pid: int) -> bool:
@@ -219,16 +210,6 @@ def _last_line(errors: Path) -> str:
     except OSError:
         return ""
     return f"It says: {error_lines[-1].removeprefix('rookery: ')} " if error_lines else ""
-
-
-def _warn(status: StatusInfo | None) -> None:
-    """Print on standard error whether rules are not in force, or not for every agent."""
-    if status and status.rules_problem:
-        complain(rules_warning(status.rules_problem))
-    if status and status.hooks_problem:
-        complain(f"{status.hooks_problem}.")
-    if status and status.headless_problem:
-        complain(f"{status.headless_problem}.")
 
 
 def _wait_until(is_so: Callable[[], bool]) -> bool:
@@ -277,34 +258,3 @@ def _stopped_text(pid: int | None, status: StatusInfo | None) -> str:
         f" {count(live, 'session')} in tmux; `rookery up` finds them again." if live else ""
     )
     return f"Rookery is down.{kept_sessions}"
-
-
-@click.command(epilog=STATUS_EXAMPLES)
-@line_option
-@as_json
-@pass_client
-def status(daemon: Client, *, line: bool, as_json: bool) -> None:
-    """Show whether the daemon runs, and where.
-
-    With --line it prints nothing if no session needs you, or if no daemon runs (exit code 3).
-    """
-    if line:
-        print_line(daemon, as_json=as_json)
-        return
-    status = show_status(daemon)
-    if as_json:
-        show_json(status)
-        return
-    say(f"Rookery {status.version} is up, pid {status.pid}, on {status.computer}.")
-    if other := skew(status.version):
-        say(other)
-    say(f"{count(status.sessions, 'live session')}, {status.waiting} waiting for you.")
-    if status.holding:
-        say(HELD)
-    _warn(status)
-    say(f"Home {status.home}\nLog  {status.log}")
-    say(f"HTTP {status.url}, with a token" if status.url else "HTTP is off")
-    _say_http_note(status)
-    if status.trouble:
-        complain(status.trouble)
-        sys.exit(FAILED)

@@ -50,7 +50,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "The daemon": {
         "up": "daemon",
         "down": "daemon",
-        "status": "daemon",
+        "status": "daemon_status",
         "logs": "logs",
         "service": "service",
     },

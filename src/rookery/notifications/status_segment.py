@@ -29,7 +29,7 @@ class StatusSegment:
     _shown: str | None = None  #: none if it has to be set again
 
     async def run(self) -> None:
-        """Update the line after each change. Runs for ever."""
+        """Show the present numbers after each change. Runs for ever."""
         name = "Updating the status line of tmux"
         await supervise.every(
             MIN_INTERVAL_S, self._update, name=name, clock=self.database.clock

@@ -407,10 +407,13 @@ def test_a_command_imports_no_other_commands_module() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
 
-    assert "rookery.cli.daemon" in run.stdout.split()
-    assert not {"rookery.cli.sessions", "rookery.cli.backup", "rookery.cli.hooks"} & {
-        *run.stdout.split()
-    }
+    assert "rookery.cli.daemon_status" in run.stdout.split()
+    assert not {
+        "rookery.cli.daemon",
+        "rookery.cli.sessions",
+        "rookery.cli.backup",
+        "rookery.cli.hooks",
+    } & {*run.stdout.split()}
 
 
 @pytest.mark.spec("I5")

@@ -46,7 +46,8 @@ from rookery.runtimes.tmux.output_activity import Chore, PaneActivity
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.places import Place
 from rookery.runtimes.tmux.protocol import Event, Notice, Output, Paused, line
-from rookery.runtimes.tmux.server import HUB, SIZE, Server, ServerSite
+from rookery.runtimes.tmux.server import HUB, Server, ServerSite
+from rookery.runtimes.tmux.server_options import SIZE
 from rookery.runtimes.tmux.terminal import PaneTerminal, press_in_turn
 from rookery.runtimes.tmux.typist import Typist
 

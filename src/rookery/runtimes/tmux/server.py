@@ -26,13 +26,11 @@ from rookery.processes import Process
 from rookery.runtimes.tmux import sockets
 from rookery.runtimes.tmux.control import ControlClient, TmuxGone
 from rookery.runtimes.tmux.protocol import Event, line
+from rookery.runtimes.tmux.server_options import CONFIGURATION, SIZE
 
 _log = logging.getLogger(__name__)
 
 HUB = "rookery"
-
-#: Columns and rows of a pane to which no terminal is attached.
-SIZE = "200x50"
 
 #: Seconds for each batch of commands.
 COMMAND_TIMEOUT_SECONDS = 5.0
@@ -44,32 +42,6 @@ RECONNECT_SECONDS = (0.05, 2.0)
 SOCKET_CHECK_SECONDS = 2.0
 
 OLDEST_VERSION = (3, 2)
-
-CONFIGURATION = """\
-set -s exit-empty off
-set -s set-clipboard off
-set -s escape-time 10
-set -s focus-events on
-set -g default-terminal tmux-256color
-set -g default-size {size}
-set -g history-limit {lines}
-set -g remain-on-exit on
-set -g allow-rename off
-set -g update-environment ''
-set -g status-left '#S '
-set -g status-interval 1
-set -g status-right-length 60
-set -g status-right '#{{?@rookery-line,#{{@rookery-line}} · ,}}leave it running: C-b d#(:)'
-set -gq allow-passthrough off
-set -gq remain-on-exit-format ''
-set-hook -g pane-died 'send-keys -R'
-"""
-
-# The last line: if a program asked for focus events and has ended, tmux 3.3 tries to send it
-# one when a client detaches, and crashes with all its panes. It may not have noticed the end,
-# if a SIGCHLD was lost and no daemon sends it again: hence the command that the status line
-# runs once a second while a client is attached. The exit of that command causes another
-# SIGCHLD.
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +83,7 @@ class Server:
         hear: Callable[[Event], None],
         on_connect: Callable[[], Awaitable[None]],
     ) -> None:
-        """``welcome`` is called each time both connections are up."""
+        """``on_connect`` is called each time both connections are up."""
         self.site = site
         self._clock = clock
         self._hear = hear

@@ -7,7 +7,8 @@ be read, so messages and answers would wait for ever.
 from __future__ import annotations
 
 from rookery.runtimes.tmux.protocol import line
-from rookery.runtimes.tmux.server import SIZE, Server
+from rookery.runtimes.tmux.server import Server
+from rookery.runtimes.tmux.server_options import SIZE
 
 _WINDOW = "#{window_id} #{window_width}x#{window_height} #{session_id}"
 _CLIENT = "#{client_control_mode} #{session_id}"

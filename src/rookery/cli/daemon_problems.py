@@ -1,0 +1,22 @@
+"""Print the problems that a running daemon reports."""
+
+from __future__ import annotations
+
+from rookery.cli.render import complain, rules_warning, say
+from rookery.client.daemon import StatusInfo
+
+
+def say_http_note(status: StatusInfo | None) -> None:
+    """Print whether HTTP is on another port than configured, or could not be opened."""
+    if status and status.http_note:
+        say(status.http_note)
+
+
+def warn_of_problems(status: StatusInfo | None) -> None:
+    """Print on standard error whether rules are not in force, or not for every agent."""
+    if status and status.rules_problem:
+        complain(rules_warning(status.rules_problem))
+    if status and status.hooks_problem:
+        complain(f"{status.hooks_problem}.")
+    if status and status.headless_problem:
+        complain(f"{status.headless_problem}.")
