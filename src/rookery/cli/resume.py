@@ -12,7 +12,7 @@ from rookery.cli.completion import agent_names, session_names
 from rookery.cli.options import SECONDS, as_json, examples, not_empty, pass_client
 from rookery.cli.prompts import prompt_of
 from rookery.cli.report import awaited, report, warn_of_missing_hooks
-from rookery.cli.sessions import environment_here
+from rookery.cli.start import environment_here
 from rookery.client import Client
 from rookery.client.sessions import ResumeOrder, resume_session
 

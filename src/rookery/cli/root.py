@@ -10,8 +10,8 @@ from rookery.quick_python_import import import_quickly
 #: The commands by purpose, each with its module. The help keeps this order.
 SECTIONS: dict[str, dict[str, str]] = {
     "Sessions": {
-        "start": "sessions",
-        "ls": "sessions",
+        "start": "start",
+        "ls": "ls",
         "wait": "sessions",
         "attach": "terminal",
         "screen": "terminal",

@@ -69,7 +69,7 @@ def test_a_name_in_code_is_found_and_one_in_prose_is_not() -> None:
 
 def test_commands_that_only_name_agents_load_no_dialect() -> None:
     script = (
-        "import sys, rookery.cli.sessions, rookery.cli.hooks, rookery.cli.completion;"
+        "import sys, rookery.cli.start, rookery.cli.hooks, rookery.cli.completion;"
         "print(*[each for each in sys.modules if each.startswith('rookery.agents.')])"
     )
 
