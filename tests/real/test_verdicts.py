@@ -241,3 +241,27 @@ def test_what_a_server_of_tools_asks_is_answered_from_the_command_line(
     turn = rookery.client.get("messages", str(message), "answer", timeout=SOON)
     assert (request["message"], doing) == ("Your name?", "question")
     assert '"content": {"name": "Ann of Cleves"}' in turn["answer"]
+
+
+@pytest.mark.spec("D1", "D2")
+def test_a_call_that_is_allowed_always_is_not_asked_about_again_and_another_is(
+    rookery: Rookery, case: Case
+) -> None:
+    rookery.json("mode", "remote")
+    rookery.start("it", agent=case.agent)
+    ask(rookery, case)
+
+    done = rookery.run("allow", "--always")
+    first = last_turn(rookery)["answer"]
+    (rookery.project / "made").unlink()
+    second = rookery.ask("it", case.asking)
+    made = is_made(rookery)
+    rookery.send("it", case.asking.replace("touch made", "touch other"))
+    eventually(lambda: asked(rookery))
+
+    assert done.returncode == 0, done.stderr
+    assert str(rookery.home.rules) in done.stdout
+    assert (first, second, made) == ("allowed", "allowed", True)
+    assert "touch other" in asked(rookery)[0]["message"]
+    assert rookery.json("audit")["decisions"][-1]["by"] == "rule"
+    rookery.run("deny", "--all")

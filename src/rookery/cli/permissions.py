@@ -1,9 +1,8 @@
-"""The commands for permissions: list and answer requests, test rules, show decisions."""
+"""The commands for permissions: list requests, test rules, show decisions."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -13,7 +12,7 @@ import click
 from rookery.agents.names import DEFAULT
 from rookery.cli.completion import session_names
 from rookery.cli.names import known_sessions, name_of, with_names
-from rookery.cli.options import as_json, context_client, examples, pass_client
+from rookery.cli.options import as_json, context_client, pass_client
 from rookery.cli.prompts import prompt_of
 from rookery.cli.render import (
     complain,
@@ -25,7 +24,8 @@ from rookery.cli.render import (
     say_line,
     show_json,
 )
-from rookery.cli.request_text import in_one_line, is_partial, show_input
+from rookery.cli.request_choice import NONE_PENDING
+from rookery.cli.request_text import in_one_line, show_input
 from rookery.cli.request_view import show_request
 from rookery.cli.tables import cut
 from rookery.client import Client
@@ -33,17 +33,12 @@ from rookery.client import permissions as api
 from rookery.client.permissions import (
     AuditInfo,
     DecisionInfo,
-    RequestInfo,
     RequestListInfo,
     RuleTestCall,
 )
 from rookery.client.sessions import SessionInfo
-from rookery.model.errors import BadInput, CommandRefused
+from rookery.model.errors import BadInput
 from rookery.model.folders import runs_command
-
-#: Seconds for an answer to take effect: longer than the daemon waits for a hook program to
-#: reconnect before it presses the answer in the agent's dialog.
-DELIVERY_TIMEOUT_S = 60
 
 
 @click.group(invoke_without_command=True)
@@ -71,7 +66,7 @@ def _show_list(daemon: Client, listed: RequestListInfo) -> None:
     for request in listed.requests:
         show_request(request, named_sessions, listed.on_timeout)
     if not listed.requests and not listed.store_trouble:
-        say("There are no open requests.")
+        say(NONE_PENDING)
     if missed := [each.id for each in listed.requests if each.missed]:
         api.mark_seen(daemon, missed)
 
@@ -152,92 +147,6 @@ def _tool_call(text: str) -> tuple[str, object]:
             return tool, rest.get("input", {})
         case _:
             raise BadInput('name a tool: {"tool": "Bash", "input": {"command": "ls"}}')
-
-
-@click.command()
-@click.option(
-    "--session",
-    "for_session",
-    is_flag=True,
-    help="Also allow the same call for the rest of the session.",
-)
-@as_json
-@click.argument("request", shell_complete=session_names)
-@pass_client
-def allow(daemon: Client, *, request: str, for_session: bool, as_json: bool) -> None:
-    """Allow the tool call of REQUEST, or the open request of a session."""
-    answered = api.allow_request(daemon, request, for_session=for_session)
-    _tell(_delivered(daemon, answered), "Allowed", as_json=as_json)
-
-
-@click.command()
-@click.option("--reason", default="", help="Reason for the agent.")
-@as_json
-@click.argument("request", shell_complete=session_names)
-@pass_client
-def deny(daemon: Client, *, request: str, reason: str, as_json: bool) -> None:
-    """Deny REQUEST, or the open request of a session."""
-    answered = api.deny_request(daemon, request, reason=reason)
-    _tell(_delivered(daemon, answered), "Denied", as_json=as_json)
-
-
-@click.command(
-    epilog=examples(
-        "rookery answer builder 2",
-        "rookery answer builder Postgres",
-        "rookery answer builder Postgres unit,e2e",
-        'rookery answer builder --text "None of them: use SQLite"',
-    )
-)
-@click.option(
-    "--text",
-    "--own-words",
-    "own_words",
-    is_flag=True,
-    help="Take the answer as free text, not as an option.",
-)
-@as_json
-@click.argument("request", shell_complete=session_names)
-@click.argument("words", nargs=-1, required=True)
-@pass_client
-def answer(
-    daemon: Client, *, request: str, words: tuple[str, ...], own_words: bool, as_json: bool
-) -> None:
-    """Answer a question: by an option's number, name or prefix; or with --text.
-
-    If an agent asks several questions, give one answer for each, in order.
-    """
-    answered = api.answer_request(daemon, request, words, own_words=own_words)
-    _tell(_delivered(daemon, answered), "Answered", as_json=as_json)
-
-
-def _delivered(daemon: Client, answered: RequestInfo) -> RequestInfo:
-    """Wait until the answer to a request has reached its agent."""
-    if answered.delivery != "due":
-        return answered
-    now = api.show_request(daemon, answered.id, timeout=DELIVERY_TIMEOUT_S)
-    return now.with_changes(note=answered.note)
-
-
-def _tell(request: RequestInfo, text: str, *, as_json: bool) -> None:
-    if as_json:
-        show_json(request)
-    if request.outcome in {"open", "gone"}:
-        raise CommandRefused(f"the answer was not delivered: {request.reason}.")
-    if request.delivery == "due":
-        raise CommandRefused("it is not known yet whether the answer was taken; check again.")
-    if not as_json:
-        say(f"{text}: {in_one_line(request.message)}{_answers_text(request.answers.values())}")
-        if request.kind == "permission" and is_partial(request):
-            show_input(request)
-    if request.note:
-        complain(request.note)
-
-
-def _answers_text(answers: Iterable[Sequence[str]]) -> str:
-    """Return the given answers as text."""
-    texts = [", ".join(each) for each in answers]
-    return f" → {in_one_line('; '.join(texts))}" if texts else ""
 
 
 @click.command()

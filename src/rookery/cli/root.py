@@ -35,9 +35,9 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Permissions": {
         "permissions": "permissions",
-        "allow": "permissions",
-        "deny": "permissions",
-        "answer": "permissions",
+        "allow": "answers",
+        "deny": "answers",
+        "answer": "answers",
         "mode": "permissions",
         "audit": "permissions",
     },

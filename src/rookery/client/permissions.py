@@ -53,6 +53,20 @@ class RequestListInfo(DaemonAnswer, frozen=True):
     store_trouble: str = ""
 
 
+class RulePreviewInfo(DaemonAnswer, frozen=True):
+    request: RequestInfo = RequestInfo()
+    rule: str = ""
+    file: str = ""
+    pattern: str = ""
+
+
+class AlwaysAllowedInfo(DaemonAnswer, frozen=True):
+    request: RequestInfo = RequestInfo()
+    rule: str = ""
+    file: str = ""
+    is_new: bool = True
+
+
 class SeenInfo(DaemonAnswer, frozen=True):
     count: int = 0
 
@@ -117,6 +131,22 @@ def allow_request(daemon: Client, request: str, *, for_session: bool) -> Request
 
 def deny_request(daemon: Client, request: str, *, reason: str) -> RequestInfo:
     return _decide(daemon, request, decision="deny", reason=reason)
+
+
+def preview_rule(
+    daemon: Client, request: str, *, pattern: str, everywhere: bool
+) -> RulePreviewInfo:
+    """Return the rule that would allow the call of a request always."""
+    answer = daemon.get("permissions", request, "rule", pattern=pattern, everywhere=everywhere)
+    return read(RulePreviewInfo, answer)
+
+
+def allow_always(
+    daemon: Client, request: str, *, pattern: str, everywhere: bool
+) -> AlwaysAllowedInfo:
+    """Add a rule that allows the call of a request, and allow the request."""
+    wish = {"pattern": pattern, "everywhere": everywhere}
+    return read(AlwaysAllowedInfo, daemon.post("permissions", request, "always", **wish))
 
 
 def answer_request(

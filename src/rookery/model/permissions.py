@@ -179,9 +179,14 @@ class Stop:
 TELLING = ("command", "file_path", "filePath", "path", "url", "pattern", "query", "prompt")
 
 
+def telling_field(tool_input: Mapping[str, Any]) -> str:
+    """Return the name of the most informative field of a call; empty if it has none."""
+    return next((name for name in TELLING if name in tool_input), "")
+
+
 def telling(tool_input: Mapping[str, Any]) -> str:
     """Return the most informative field of a call, such as its command; else all input."""
-    value = next((str(tool_input[name]) for name in TELLING if name in tool_input), "")
+    value = str(tool_input.get(telling_field(tool_input), ""))
     return value or (
         json.dumps(dict(tool_input), ensure_ascii=False, default=str) if tool_input else ""
     )
@@ -191,15 +196,19 @@ def telling(tool_input: Mapping[str, Any]) -> str:
 _COMMENTED_TOOLS = frozenset({"Bash", "Agent", "Task", "bash", "task", "run_shell_command"})
 
 
-def digest(tool: str, tool_input: Mapping[str, Any]) -> str:
-    """Return a hash of what a call does, without the agent's comment on it."""
+def without_comment(tool: str, tool_input: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a call's input without the agent's comment on the call."""
     is_commented = tool in _COMMENTED_TOOLS
-    compared = {
+    return {
         name: value
         for name, value in tool_input.items()
         if not (is_commented and name == "description")
     }
-    whole = json.dumps([tool, compared], sort_keys=True, default=str)
+
+
+def digest(tool: str, tool_input: Mapping[str, Any]) -> str:
+    """Return a hash of what a call does, without the agent's comment on it."""
+    whole = json.dumps([tool, without_comment(tool, tool_input)], sort_keys=True, default=str)
     return sha256(whole.encode(errors="replace")).hexdigest()[:32]
 
 

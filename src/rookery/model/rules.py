@@ -17,7 +17,7 @@ from rookery.model.folders import (
     working_folders,
 )
 from rookery.model.patterns import Pattern
-from rookery.model.permissions import FOLDER, Call
+from rookery.model.permissions import FOLDER, Call, without_comment
 
 #: In order of precedence: a rule that denies beats all that allow.
 Decision: TypeAlias = Literal["deny", "allow", "ask"]
@@ -66,6 +66,8 @@ class Rule:
     #: commands inside the session's project only.
     folder: Pattern | None = None
     reason: str = ""
+    #: The call has no fields besides those in ``input`` and the agent's comment on it.
+    exact: bool = False
 
     def matches(self, call: Call, circumstances: Circumstances) -> bool:
         has = _allows if self.decision == "allow" else _restricts
@@ -74,6 +76,9 @@ class Rule:
             and self._is_about(circumstances)
             and all(has(call, circumstances, name, each) for name, each in self.input.items())
             and self._is_in_folder(call, circumstances)
+            and (
+                not self.exact or without_comment(call.tool, call.input).keys() == {*self.input}
+            )
         )
 
     def _is_in_folder(self, call: Call, circumstances: Circumstances) -> bool:
@@ -203,7 +208,7 @@ def _allows(call: Call, circumstances: Circumstances, name: str, pattern: Patter
     """Match a field for a rule that allows: all that the field may refer to must match."""
     if name not in call.input or name in call.uncertain:
         return False
-    value = _text(call.input[name])
+    value = field_text(call.input[name])
     if name in COMMAND_FIELDS:
         # JSON would turn a newline in the value into two harmless characters.
         is_text = isinstance(call.input[name], str)
@@ -222,7 +227,7 @@ def _restricts(call: Call, circumstances: Circumstances, name: str, pattern: Pat
 
 
 def _meanings(call: Call, circumstances: Circumstances, name: str) -> Iterator[str]:
-    value = _text(call.input[name])
+    value = field_text(call.input[name])
     yield value
     if name in PATH_FIELDS and isinstance(call.input[name], str):
         yield _absolute(value, circumstances)
@@ -238,5 +243,5 @@ def _absolute(path: str, circumstances: Circumstances) -> str:
     return absolute_path(path, circumstances.project)
 
 
-def _text(value: Any) -> str:  # noqa: ANN401 - JSON of an agent
+def field_text(value: Any) -> str:  # noqa: ANN401 - JSON of an agent
     return value if isinstance(value, str) else json.dumps(value)

@@ -7,6 +7,7 @@ from typing import Any
 from rookery.model.scopes import Need
 from rookery.operations import (
     agent_commands,
+    always_allow,
     conversation_data,
     daemon,
     discovery,
@@ -83,6 +84,8 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     get("track", "/status", Need.READ, tracking.track),
     get("permissions", "/v1/permissions", Need.READ, permissions.list_requests),
     post("answer_permission", f"{PERMISSION}/answer", Need.DECIDE, permissions.answer),
+    get("preview_rule", f"{PERMISSION}/rule", Need.OWN, always_allow.preview_rule),
+    post("allow_always", f"{PERMISSION}/always", Need.OWN, always_allow.allow_always),
     get("permission", PERMISSION, Need.READ, permissions.show_request),
     post("answer_question", f"{PERMISSION}/words", Need.SPEAK, permissions.answer_question),
     post("see_missed", "/v1/permissions/seen", Need.OWN, permissions.see_missed),

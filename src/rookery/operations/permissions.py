@@ -105,7 +105,7 @@ async def answer(context: Context, caller: Caller, params: PermissionAnswerParam
     """Answer a request. The first answer counts."""
 
     def write(db: Connection) -> Request:
-        request = _find(context, db, caller, params.permission)
+        request = find_request(context, db, caller, params.permission)
         _require_may_answer(context, db, caller, request)
         keys = keys_of(context, db, request)
         verdict = verdict_of(request, params, keys=keys, by=caller.name)
@@ -190,7 +190,7 @@ async def see_missed(context: Context, caller: Caller, params: SeenParams) -> Se
     return await once(context, caller, SeenRequests, write)
 
 
-def _find(context: Context, db: Connection, caller: Caller, name_or_id: str) -> Request:
+def find_request(context: Context, db: Connection, caller: Caller, name_or_id: str) -> Request:
     """Return the request with this id, or the only request of the session with this name.
 
     Raises ``RequestAmbiguous`` if the session asks for several different things: it is unknown

@@ -86,9 +86,13 @@ class _Rule(_Table):
     reason: str = ""  #: passed to the agent
 
 
+class _AllowRule(_Rule):
+    exact: bool = False  #: the call has no other fields than those of ``input``
+
+
 class _Rules(_Table):
     deny: tuple[_Rule, ...] = ()
-    allow: tuple[_Rule, ...] = ()
+    allow: tuple[_AllowRule, ...] = ()
     ask: tuple[_Rule, ...] = ()
 
 
@@ -282,4 +286,5 @@ def _rule(decision: Decision, number: int, rule: _Rule) -> Rule:
         session=rule.session.pattern(),
         folder=rule.folder.pattern() if rule.folder else None,
         reason=rule.reason,
+        exact=isinstance(rule, _AllowRule) and rule.exact,
     )

@@ -63,6 +63,9 @@ RULE_TEST = permissions.RuleTestCall(
 
 #: How each function of the client is called.
 CALLS: Mapping[str, Callable[[Client], object]] = {
+    "allow_always": lambda to: permissions.allow_always(
+        to, "r1", pattern="Bash ls*", everywhere=True
+    ),
     "allow_request": lambda to: permissions.allow_request(to, "r1", for_session=True),
     "answer_request": lambda to: permissions.answer_request(to, "r1", ["2"], own_words=False),
     "await_departure": lambda to: messages.await_departure(to, 7, timeout=1.0),
@@ -103,6 +106,9 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
         to, [("a", "Ann"), ("b", "")], max_hops=3, max_a_minute=None
     ),
     "open_requests_of": lambda to: permissions.open_requests_of(to, "1"),
+    "preview_rule": lambda to: permissions.preview_rule(
+        to, "r1", pattern="Bash ls*", everywhere=True
+    ),
     "press_keys": lambda to: sessions.press_keys(to, "a", ["enter"]),
     "prune": lambda to: daemon.prune(to, days=None),
     "put_into_background": lambda to: foreground.put_into_background(

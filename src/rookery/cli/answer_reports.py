@@ -1,0 +1,142 @@
+"""Answer requests, wait until the answers have arrived, and report them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from rookery.cli.exit_codes import FAILED
+from rookery.cli.names import known_sessions, name_of
+from rookery.cli.render import complain, say, show_json
+from rookery.cli.request_choice import (
+    NONE_PENDING,
+    AnswerCommand,
+    open_requests_for,
+    quoted,
+)
+from rookery.cli.request_text import in_one_line, is_partial, show_input
+from rookery.client import Client
+from rookery.client import permissions as api
+from rookery.client.permissions import AlwaysAllowedInfo, RequestInfo, RulePreviewInfo
+from rookery.model.errors import Answered, CommandRefused
+
+#: Seconds for an answer to take effect: longer than the daemon waits for a hook program to
+#: reconnect before it presses the answer in the agent's dialog.
+DELIVERY_TIMEOUT_S = 60
+
+#: What is printed before a request that a command has answered.
+_DONE: Mapping[AnswerCommand, str] = {
+    "allow": "Allowed",
+    "deny": "Denied",
+    "answer": "Answered",
+}
+
+
+def delivered(daemon: Client, answered: RequestInfo) -> RequestInfo:
+    """Wait until the answer to a request has reached its agent."""
+    if answered.delivery != "due":
+        return answered
+    now = api.show_request(daemon, answered.id, timeout=DELIVERY_TIMEOUT_S)
+    return now.with_changes(note=answered.note)
+
+
+def answer_all(
+    daemon: Client,
+    command: AnswerCommand,
+    decide: Callable[[str], RequestInfo],
+    *,
+    as_json: bool,
+) -> None:
+    """Answer the permission requests that are open now, and print each.
+
+    Exits with 1 if an answer was refused or did not arrive.
+    """
+    requests = open_requests_for(daemon, command)
+    names = known_sessions(daemon, (each.session for each in requests))
+    about = {each.id: f"{name_of(each.session, names)} ({each.id})" for each in requests}
+    answered, failures = _decide_each(daemon, about, decide)
+    if as_json:
+        show_json({"requests": [each.json for each in answered]})
+    elif not requests:
+        say(NONE_PENDING)
+    else:
+        for each in answered:
+            _show_answered(each, f"{_DONE[command]} for {name_of(each.session, names)}")
+    for failure in failures:
+        complain(failure)
+    if failures:
+        sys.exit(FAILED)
+
+
+def _decide_each(
+    daemon: Client, about: Mapping[str, str], decide: Callable[[str], RequestInfo]
+) -> tuple[list[RequestInfo], list[str]]:
+    """Answer each request; return what has arrived, and why the others have not."""
+    accepted, arrived, failures = [], [], []
+    for request, name in about.items():
+        try:
+            accepted.append(decide(request))
+        except Answered as refusal:
+            failures.append(f"{name}: {refusal}")
+    for each in accepted:
+        now = delivered(daemon, each)
+        try:
+            require_delivered(now)
+        except CommandRefused as refusal:
+            failures.append(f"{about[each.id]}: {refusal}")
+        else:
+            arrived.append(now)
+    return arrived, failures
+
+
+def tell(request: RequestInfo, text: str, *, as_json: bool) -> None:
+    """Print what was answered. Raises ``CommandRefused`` if the answer did not arrive."""
+    if as_json:
+        show_json(request)
+    require_delivered(request)
+    if not as_json:
+        _show_answered(request, text)
+    if request.note:
+        complain(request.note)
+
+
+def require_delivered(request: RequestInfo) -> None:
+    """Raise ``CommandRefused`` if an answer did not reach its agent, or may not have."""
+    if request.outcome in {"open", "gone"}:
+        raise CommandRefused(f"the answer was not delivered: {request.reason}.")
+    if request.delivery == "due":
+        raise CommandRefused("it is not known yet whether the answer was taken; check again.")
+
+
+def _show_answered(request: RequestInfo, text: str) -> None:
+    say(f"{text}: {in_one_line(request.message)}{_answers_text(request.answers.values())}")
+    if request.kind == "permission" and is_partial(request):
+        show_input(request)
+
+
+def _answers_text(answers: Iterable[Sequence[str]]) -> str:
+    """Return the given answers as text."""
+    texts = [", ".join(each) for each in answers]
+    return f" → {in_one_line('; '.join(texts))}" if texts else ""
+
+
+def show_preview(preview: RulePreviewInfo) -> None:
+    """Print the rule that --always would add, and the pattern for more calls."""
+    say(f"This rule would be added to {preview.file}:\n\n{preview.rule}")
+    if preview.pattern:
+        say(
+            f"For all calls like it:  rookery allow {preview.request.id} --always"
+            f" {quoted([preview.pattern])}"
+        )
+
+
+def tell_always(daemon: Client, allowed: AlwaysAllowedInfo, *, as_json: bool) -> None:
+    """Print the rule that allows a call always, then what became of its request."""
+    request = delivered(daemon, allowed.request)
+    if as_json:
+        show_json({**allowed.json, "request": request.json})
+        require_delivered(request)
+        return
+    added = "Added to" if allowed.is_new else "This rule was already in"
+    say(f"{added} {allowed.file}:\n\n{allowed.rule}")
+    tell(request, "Allowed", as_json=False)

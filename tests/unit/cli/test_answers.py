@@ -1,0 +1,236 @@
+"""allow, deny and answer without a name, for all, and always."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from rookery.model.errors import Answered
+from tests.support.cli import FakeClient, made, typed
+
+pytestmark = pytest.mark.spec("D2", "I5")
+
+QUESTION = {"text": "Which?", "options": ["Postgres", "SQLite"]}
+
+#: What was posted: the path and the body.
+Posted = tuple[tuple[str, ...], dict[str, object]]
+
+
+def permission(request: str, session: str = "anna") -> dict[str, Any]:
+    return {
+        "id": request,
+        "session": session,
+        "kind": "permission",
+        "tool": "Bash",
+        "input": {"command": request},
+        "message": f"May it use Bash? {request}",
+        "outcome": "open",
+        "asked_at": datetime.now(UTC).isoformat(),
+    }
+
+
+def question(request: str) -> dict[str, Any]:
+    asked = {"kind": "question", "message": "Which?", "questions": [QUESTION]}
+    return {**permission(request), **asked}
+
+
+class Daemon(FakeClient):
+    """Has these open requests; a request whose id begins with x was answered meanwhile."""
+
+    def __init__(self, *requests: dict[str, Any]) -> None:
+        super().__init__()
+        self.requests = {each["id"]: each for each in requests}
+        self.posted: list[Posted] = []
+
+    def get(self, *path: str, **_: object) -> Any:  # noqa: ANN401 - JSON
+        if path[0] == "sessions":
+            return {"sessions": [made("anna"), made("bert")]}
+        if path[-1] == "rule":
+            request = self.requests[path[1]]
+            rule, pattern = "[[allow]]\n", "Bash ls*"
+            return {"request": request, "rule": rule, "file": "/r.toml", "pattern": pattern}
+        return {"requests": [*self.requests.values()]}
+
+    def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
+        self.posted.append((path, body))
+        if path[1].startswith("x"):
+            raise Answered("request-closed", "This request was already answered.")
+        outcomes = {"allow": "allowed", "deny": "denied", "answer": "answered"}
+        outcome = outcomes[str(body.get("decision", "allow"))]
+        request = {**self.requests[path[1]], "outcome": outcome}
+        if path[-1] == "always":
+            rule = "[[allow]]\ntool = 1\n"
+            return {"request": request, "rule": rule, "file": "/r.toml", "is_new": True}
+        return request
+
+
+Type = Callable[..., tuple[object, str, str]]
+
+
+@pytest.fixture
+def type_(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Type:
+    """Give a function that types a command; it returns the exit code and what was printed."""
+
+    def run(daemon: Daemon, *words: str) -> tuple[object, str, str]:
+        code = typed(monkeypatch, daemon, *words)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "path", "said"),
+    [
+        (["allow"], ("permissions", "r1", "answer"), "Allowed: May it use Bash? r1\n"),
+        (["deny"], ("permissions", "r1", "answer"), "Denied: May it use Bash? r1\n"),
+        (["answer", "2"], ("permissions", "q1", "answer"), "Answered: Which?\n"),
+    ],
+)
+def test_the_only_request_of_its_kind_needs_no_name(
+    type_: Type, words: list[str], path: tuple[str, ...], said: str
+) -> None:
+    daemon = Daemon(permission("r1"), question("q1"))
+
+    code, out, _ = type_(daemon, *words)
+
+    assert (code, out) == (None, said)
+    ((posted, _),) = daemon.posted
+    assert posted == path
+
+
+def test_of_several_none_is_chosen_and_each_has_its_command(type_: Type) -> None:
+    daemon = Daemon(permission("r1"), permission("r2", "bert"), question("q1"))
+
+    code, _, err = type_(daemon, "deny")
+
+    assert code == 1
+    assert "rookery deny r1   anna: May it use Bash? r1" in err
+    assert "rookery deny r2   bert: May it use Bash? r2" in err
+    assert "rookery deny --all" in err
+    assert "q1" not in err
+    assert not daemon.posted
+
+
+@pytest.mark.parametrize("words", [["allow"], ["deny"], ["answer", "yes"]])
+def test_without_requests_the_commands_say_so(type_: Type, words: list[str]) -> None:
+    code, _, err = type_(Daemon(), *words)
+
+    assert (code, err) == (5, "rookery: No pending requests.\n")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words", "hint"),
+    [
+        (question("q1"), ["allow"], "rookery answer q1 WORDS   anna: Which?"),
+        (permission("r1"), ["answer", "yes"], "rookery allow r1   anna: May it use Bash? r1"),
+    ],
+)
+def test_a_request_of_the_other_kind_is_named_with_its_command(
+    type_: Type, asked: dict[str, Any], words: list[str], hint: str
+) -> None:
+    daemon = Daemon(asked)
+
+    code, _, err = type_(daemon, *words)
+
+    assert code == 5
+    assert hint in err
+    assert not daemon.posted
+
+
+@pytest.mark.parametrize("word", ["q1", "anna"])
+def test_a_name_without_an_answer_is_no_answer(type_: Type, word: str) -> None:
+    daemon = Daemon(question("q1"))
+
+    code, _, err = type_(daemon, "answer", word)
+
+    assert code == 2
+    assert f"an answer is missing:  rookery answer {word} WORDS" in err
+    assert not daemon.posted
+
+
+def test_all_answers_the_permissions_that_were_listed_and_no_question(type_: Type) -> None:
+    daemon = Daemon(permission("r1"), permission("r2", "bert"), question("q1"))
+
+    code, out, _ = type_(daemon, "allow", "--all", "--session")
+
+    assert code is None
+    assert out == (
+        "Allowed for anna: May it use Bash? r1\nAllowed for bert: May it use Bash? r2\n"
+    )
+    assert [path[1] for path, _ in daemon.posted] == ["r1", "r2"]
+    assert all(body["for_session"] for _, body in daemon.posted)
+
+
+def test_all_goes_on_after_a_request_that_was_answered_meanwhile(type_: Type) -> None:
+    daemon = Daemon(permission("x1"), permission("r2", "bert"))
+
+    code, out, err = type_(daemon, "deny", "--all", "--reason", "no")
+
+    assert code == 1
+    assert out == "Denied for bert: May it use Bash? r2\n"
+    assert "anna (x1): This request was already answered." in err
+
+
+def test_all_without_requests_is_no_failure(type_: Type) -> None:
+    assert type_(Daemon(question("q1")), "allow", "--all")[:2] == (
+        None,
+        "No pending requests.\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "pattern", "everywhere"),
+    [
+        (["allow", "--always"], "", False),
+        (["allow", "r1", "--always", "--everywhere"], "", True),
+        (["allow", "--always", "Bash ls*"], "Bash ls*", False),
+        (["allow", "r1", "Bash ls*", "--always"], "Bash ls*", False),
+    ],
+)
+def test_always_shows_the_rule_and_its_file(
+    type_: Type, words: list[str], pattern: str, *, everywhere: bool
+) -> None:
+    daemon = Daemon(permission("r1"))
+
+    code, out, _ = type_(daemon, *words)
+
+    assert code is None
+    assert out == ("Added to /r.toml:\n\n[[allow]]\ntool = 1\n\nAllowed: May it use Bash? r1\n")
+    ((path, body),) = daemon.posted
+    assert path == ("permissions", "r1", "always")
+    assert body == {"pattern": pattern, "everywhere": everywhere}
+
+
+def test_a_dry_run_shows_the_rule_and_the_pattern_for_more(type_: Type) -> None:
+    daemon = Daemon(permission("r1"))
+
+    _, out, _ = type_(daemon, "allow", "--always", "--dry-run")
+
+    assert "[[allow]]" in out
+    assert "rookery allow r1 --always 'Bash ls*'" in out
+    assert not daemon.posted
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["allow", "r1", "Bash ls*"],
+        ["allow", "r1", "--everywhere"],
+        ["allow", "r1", "--dry-run"],
+        ["allow", "r1", "--all"],
+        ["allow", "--all", "--always"],
+        ["deny", "r1", "--all"],
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(type_: Type, words: list[str]) -> None:
+    daemon = Daemon(permission("r1"))
+
+    code, _, err = type_(daemon, *words)
+
+    assert code == 2
+    assert "Invalid input" in err
+    assert not daemon.posted
