@@ -11,6 +11,9 @@ from rookery.client.permissions import QuestionInfo, RequestInfo
 from rookery.client.sessions import SessionInfo
 from rookery.model.permissions import STOP
 
+#: Printed instead of commands if a session asks in a terminal without a known pane.
+OUT_OF_REACH = "Answer it in the terminal where it runs: it is in no tmux pane."
+
 
 def show_request(
     request: RequestInfo,
@@ -39,7 +42,10 @@ def show_request(
         if request.reason:
             say(f"    The last answer was not delivered: {in_one_line(request.reason)}.")
         whole = f"rookery permissions show {request.id}  |  " if is_partial(request) else ""
-        say(f"    {whole}{_how_to_answer(request, name)}")
+        session = sessions.get(request.session)
+        is_out_of_reach = request.by_keys and session is not None and session.is_headless
+        how = OUT_OF_REACH if is_out_of_reach else _how_to_answer(request, name)
+        say(f"    {whole}{how}")
 
 
 def _state(request: RequestInfo, sessions: Mapping[str, SessionInfo], on_timeout: str) -> str:
@@ -71,6 +77,8 @@ def _show_options(question: QuestionInfo) -> None:
         about = described[number - 1] if number <= len(described) else ""
         more = f": {in_one_line(about)}" if about else ""
         say(f"      {number}. {in_one_line(option)}{more}")
+    if question.takes_several:
+        say("      (one or more of them)")
 
 
 def _how_to_answer(request: RequestInfo, session: str) -> str:  # noqa: PLR0911 - a table
@@ -86,7 +94,9 @@ def _how_to_answer(request: RequestInfo, session: str) -> str:  # noqa: PLR0911 
         return f"rookery attach {session}  |  rookery keys {session} KEY   (key by key)"
     if len(questions) > 1:
         each = " ".join(f"ANSWER{number}" for number in range(1, len(questions) + 1))
-        return f"rookery answer {id_} {each}   (one for each question, in order)"
+        commas = any(question.takes_several for question in questions)
+        how = "in order; commas between several options" if commas else "in order"
+        return f"rookery answer {id_} {each}   (one for each question, {how})"
     question = questions[0]
     if not question.options:
         return f"rookery answer {id_} WORDS"

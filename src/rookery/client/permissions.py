@@ -30,6 +30,7 @@ class RequestInfo(DaemonAnswer, frozen=True):
     outcome: str = ""
     asked_at: str = ""
     deadline: str | None = None
+    by_keys: bool = False
     source: str = ""
     has_dialog: bool = True
     takes_text: bool = True

@@ -15,6 +15,7 @@ from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.operation import Params
 from rookery.operations.permissions import find_request
+from rookery.operations.request_answers import require_reach, target_of
 from rookery.permissions import same_dialog
 from rookery.permissions.always_rules import (
     RuleWish,
@@ -108,6 +109,7 @@ async def _asked(context: Context, caller: Caller, params: AlwaysParams) -> _Ask
 
     def read(db: Connection) -> tuple[Request, Circumstances, str]:
         request = find_request(context, db, caller, params.permission)
+        require_reach(target_of(context, db, request))
         session = sessions.get(db, request.session)
         circumstances = session_families.circumstances(db, session)
         return request, circumstances, request.made_in or session.project_path

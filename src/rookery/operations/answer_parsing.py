@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from functools import partial
 
 from rookery.model.errors import BadInput
 from rookery.model.names import SHOWN_NAME_CHARACTERS
@@ -17,12 +18,12 @@ def given_answers(
     request: Request, answers: tuple[str, ...], *, own_words: bool
 ) -> dict[str, tuple[str, ...]]:
     """Return the answers by question: an option by its name or number, or free text."""
-    choose = _as_option if own_words else chosen
+    choose = _as_option if own_words else partial(chosen, request=request.id)
     if len(request.questions) > 1 and len(answers) != len(request.questions):
         each = " ".join(f"ANSWER{number}" for number in range(1, len(request.questions) + 1))
         raise BadInput(
             f"it asks {len(request.questions)} questions; answer all of them, in order:"
-            f"  rookery answer NAME {each}"
+            f"  rookery answer {request.id} {each}"
         )
     if not answers:
         raise BadInput("an answer is missing.")
@@ -46,10 +47,11 @@ def _several(
     return tuple(choose(question.options, each.strip()) for each in answer.split(","))
 
 
-def chosen(options: tuple[str, ...], answer: str) -> str:
+def chosen(options: tuple[str, ...], answer: str, *, request: str) -> str:
     """Return the option that a text names: by its number, its name, or a unique prefix.
 
     Raises ``BadInput`` if it names no option, or several: free text must be marked as such.
+    The error shows the command for that, which names the request.
     """
     if not options:
         return answer
@@ -58,7 +60,7 @@ def chosen(options: tuple[str, ...], answer: str) -> str:
     shown = " ".join(answer.split())[:SHOWN_NAME_CHARACTERS]
     matching = _matching(options, answer)
     which = "may be the one or the other" if len(matching) > 1 else "is none of the options"
-    as_free_text = f"rookery answer NAME --text {shlex.quote(shown)}"
+    as_free_text = f"rookery answer {request} --text {shlex.quote(shown)}"
     raise BadInput(
         f"{shown} {which}: {_in_order(options)}. To give it as free text:  {as_free_text}"
     )

@@ -27,8 +27,8 @@ from rookery.operations.long_poll import until
 from rookery.operations.operation import Params
 from rookery.operations.request_answers import (
     PermissionAnswerParams,
-    keys_of,
     require_keys,
+    target_of,
     verdict_of,
     with_accepted_answers,
     with_note,
@@ -107,12 +107,12 @@ async def answer(context: Context, caller: Caller, params: PermissionAnswerParam
     def write(db: Connection) -> Request:
         request = find_request(context, db, caller, params.permission)
         _require_may_answer(context, db, caller, request)
-        keys = keys_of(context, db, request)
-        verdict = verdict_of(request, params, keys=keys, by=caller.name)
+        target = target_of(context, db, request)
+        verdict = verdict_of(target, params, by=caller.name)
         context.permissions.answer(db, request, verdict)
         if caller.identity.scope is not Scope.SESSION:
             same_dialog.note_seen(db, request)
-        return with_note(requests.get(db, request.id), keys, params)
+        return with_note(requests.get(db, request.id), target.keys, params)
 
     return await once(context, caller, Request, write)
 
@@ -143,9 +143,8 @@ async def answer_question(context: Context, caller: Caller, params: WordsParams)
         request = requests.get(db, RequestId(params.permission))
         _require_told(context, db, caller, request)
         _require_asker(db, request, params.session)
-        keys = keys_of(context, db, request)
         answers = spoken_answers(request, params.words)
-        require_keys(request, keys, answers)
+        require_keys(target_of(context, db, request), answers)
         verdict = Verdict(Outcome.ANSWERED, caller.name, answers=answers)
         context.permissions.answer(db, request, verdict)
         return requests.get(db, request.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from sqlite3 import Connection
 from typing import Annotated, Literal
 
@@ -39,17 +39,28 @@ ONCE_ONLY = (
 )
 
 
-def keys_of(context: Context, db: Connection, request: Request) -> KeyDialect | None:
-    """Return the key dialect of a request's agent; ``None`` if keys answer no dialog of it."""
-    agent = context.agents.get(stored_sessions.get(db, request.session).agent)
-    return agent.screen.keys if agent and agent.screen else None
+@dataclass(frozen=True, slots=True)
+class AnswerTarget:
+    """A request, the session that asks, and the keys that answer its dialogs."""
+
+    request: Request
+    session: str  #: its name
+    keys: KeyDialect | None  #: ``None`` if keys answer no dialog of it
+    has_terminal: bool
+
+
+def target_of(context: Context, db: Connection, request: Request) -> AnswerTarget:
+    session = stored_sessions.get(db, request.session)
+    agent = context.agents.get(session.agent)
+    keys = agent.screen.keys if agent and agent.screen else None
+    return AnswerTarget(request, session.name, keys, session.has_terminal)
 
 
 def with_accepted_answers(context: Context, db: Connection, request: Request) -> Request:
     """Add which answers are accepted: not every agent's own dialog takes all of them."""
     if not request.by_keys or not request.questions:
         return request
-    if (keys := keys_of(context, db, request)) is None:
+    if (keys := target_of(context, db, request).keys) is None:
         return replace(request, takes_text=False, takes_options=False)
     free = {each.text: (f"not {' '.join(each.options)}",) for each in request.questions}
     options = {each.text: each.options[:1] for each in request.questions}
@@ -73,45 +84,54 @@ def with_note(
     return replace(request, note=keys.reason_note(call_of(request)))
 
 
-def verdict_of(
-    request: Request, params: PermissionAnswerParams, *, keys: KeyDialect | None, by: str
-) -> Verdict:
+def verdict_of(target: AnswerTarget, params: PermissionAnswerParams, *, by: str) -> Verdict:
+    """Return the verdict that an answer stands for. Raises ``CommandRefused``."""
+    request = target.request
     is_dialog = request.tool == DIALOG
+    require_reach(target)
     if is_dialog and request.input.get("is_cut") and params.decision != "deny":
         raise CommandRefused(
             "its screen shows only a part of the request, and no hook has reported the rest."
-            " Read and answer it there:  rookery attach NAME"
+            f" Read and answer it there:  rookery attach {target.session}"
         )
     if params.decision == "answer":
         if request.kind == "permission" and not is_dialog:
             raise BadInput("it asks for permission: allow or deny it.")
         answers = given_answers(request, params.answers, own_words=params.own_words)
-        require_keys(request, keys, answers)
+        require_keys(target, answers)
         return Verdict(Outcome.ANSWERED, by, answers=answers)
     if is_dialog and request.kind == "question":
         raise BadInput(f"it asks a question; choose one of: {listed(request.questions[0])}")
     if params.decision == "deny":
         return Verdict(Outcome.DENIED, by, params.reason)
     if request.kind == "question":
-        raise BadInput("it asks a question; answer it:  rookery answer NAME WORDS")
+        raise BadInput(f"it asks a question; answer it:  rookery answer {request.id} WORDS")
     return Verdict(Outcome.ALLOWED, by, for_session=params.for_session and request.is_exact)
 
 
-def require_keys(
-    request: Request, keys: KeyDialect | None, answers: Mapping[str, tuple[str, ...]]
-) -> None:
+def require_reach(target: AnswerTarget) -> None:
+    """Refuse an answer by keys to a session without a terminal. Raises ``CommandRefused``."""
+    if target.request.by_keys and not target.has_terminal:
+        raise CommandRefused(
+            f"{target.session} asks in a terminal that Rookery cannot reach; answer it where it"
+            " runs. To be asked by Rookery from now on:  rookery mode remote"
+        )
+
+
+def require_keys(target: AnswerTarget, answers: Mapping[str, tuple[str, ...]]) -> None:
     """Refuse an answer that keys cannot give. Raises ``CommandRefused``."""
+    request, keys, name = target.request, target.keys, target.session
     if not request.by_keys or (keys and keys.can_enter(call_of(request), answers)):
         return
     options = "; ".join(listed(each) for each in request.questions if each.options)
     if len(request.questions) > 1:
         raise CommandRefused(
             "its dialog with several questions is answered in its own terminal, key by key:"
-            "  rookery keys NAME KEY  |  rookery attach NAME"
+            f"  rookery keys {name} KEY  |  rookery attach {name}"
         )
     raise CommandRefused(
         f"in its own terminal it takes one of its options: {options}. For free text:"
-        " rookery attach NAME"
+        f" rookery attach {name}"
         if options
-        else "it can only be answered in its terminal:  rookery attach NAME"
+        else f"it can only be answered in its terminal:  rookery attach {name}"
     )

@@ -47,7 +47,7 @@ class Daemon(FakeClient):
 
     def get(self, *path: str, **_: object) -> Any:  # noqa: ANN401 - JSON
         if path[0] == "sessions":
-            return {"sessions": [made("anna"), made("bert")]}
+            return {"sessions": [made("anna"), made("bert", runtime="headless")]}
         if path[-1] == "rule":
             request = self.requests[path[1]]
             rule, pattern = "[[allow]]\n", "Bash ls*"
@@ -234,3 +234,27 @@ def test_options_that_do_not_go_together_are_refused(type_: Type, words: list[st
     assert code == 2
     assert "Invalid input" in err
     assert not daemon.posted
+
+
+@pytest.mark.spec("D5")
+def test_a_question_with_several_answers_says_so(type_: Type) -> None:
+    several = {**QUESTION, "takes_several": True, "descriptions": ["Big", "Small"]}
+    one = {**question("q1"), "questions": [several]}
+    two = {**question("q2"), "questions": [QUESTION, several]}
+
+    _, out, _ = type_(Daemon(one, two), "permissions")
+
+    assert "1. Postgres: Big\n      2. SQLite: Small\n      (one or more of them)" in out
+    assert "rookery answer q1 NUMBER [NUMBER …]" in out
+    assert "rookery answer q2 ANSWER1 ANSWER2" in out
+    assert "commas between several options" in out
+
+
+@pytest.mark.spec("D5")
+def test_a_dialog_that_rookery_cannot_reach_is_no_offer_to_answer_it(type_: Type) -> None:
+    asked = {**permission("r1", "bert"), "by_keys": True}
+
+    _, out, _ = type_(Daemon(asked), "permissions")
+
+    assert "Answer it in the terminal where it runs" in out
+    assert "rookery allow" not in out

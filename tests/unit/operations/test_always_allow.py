@@ -177,9 +177,8 @@ async def test_nothing_is_added_to_a_file_that_is_not_in_force(
 @pytest.mark.parametrize("operation", ["allow_always", "preview_rule"])
 async def test_no_session_makes_rules(desk: Desk, operation: str) -> None:
     request = await ask(desk)
-    boss = await desk.settle("boss")
 
     with pytest.raises(Forbidden):
-        await desk.ask(operation, by=session_caller(boss), permission=request)
+        await desk.ask(operation, by=session_caller(WORKER), permission=request)
 
     assert rules(desk) == ""

@@ -161,5 +161,23 @@ async def test_it_is_known_which_dialogs_with_several_questions_take_answers(
     assert shown.takes_options is is_taken
     if not is_taken:
         answer = partial(desk.ask, "answer_permission", permission=request)
-        with pytest.raises(CommandRefused, match="key by key:  rookery keys NAME KEY"):
+        with pytest.raises(CommandRefused, match="key by key:  rookery keys worker KEY"):
             await answer(decision="answer", answers=["S", "P"])
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize("decision", ["allow", "deny"])
+async def test_a_dialog_in_a_terminal_out_of_reach_is_answered_where_it_is(
+    desk: Desk, decision: str
+) -> None:
+    await desk.settle("loner", runtime="headless")
+    asking = Asking(desk.journal.clock.now(), None, None)
+    call = Call("Bash", {"command": "ls"})
+    request = await desk.database.write(
+        lambda db: requests.add(db, SessionId("loner"), call, asking)
+    )
+
+    with pytest.raises(CommandRefused, match="loner asks in a terminal that Rookery cannot"):
+        await desk.ask("answer_permission", permission=request, decision=decision)
+
+    assert (await desk.ask("permission", permission=request)).outcome == "open"
