@@ -14,7 +14,7 @@ from threading import Thread
 import click
 
 from rookery import __version__
-from rookery.cli.daemon_problems import say_http_note, warn_of_problems
+from rookery.cli.daemon_problems import say_http_note, say_lost, warn_of_problems
 from rookery.cli.daemon_process import find_daemon, is_alive, stop_by_signal
 from rookery.cli.daemon_waits import pause
 from rookery.cli.exit_codes import FAILED, REFUSED_CALLERS
@@ -72,6 +72,7 @@ def _print_already_running(running: StatusInfo) -> None:
     if other := skew(running.version):
         say(other)
     say(_next(running, are="live"))
+    say_lost(running, _program())
     warn_of_problems(running)
 
 
@@ -102,6 +103,7 @@ def _print_greeting(here: Home) -> None:
     say(f"Rookery {__version__} is up, pid {os.getpid()}. Its home is {here.state}")
     say_http_note(status)
     say(_next(status, are="found again"))
+    say_lost(status, _program())
     warn_of_problems(status)
     say("Stop it with Ctrl-C; agents in tmux keep running.")
     sys.stdout.flush()
@@ -165,6 +167,7 @@ def _detach(here: Home) -> None:
     status = _status(here)
     say_http_note(status)
     say(_next(status, are="found again"))
+    say_lost(status, _program())
     warn_of_problems(status)
 
 

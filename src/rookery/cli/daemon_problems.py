@@ -12,6 +12,18 @@ def say_http_note(status: StatusInfo | None) -> None:
         say(status.http_note)
 
 
+def lost_hint(lost: int, program: str = "rookery") -> str:
+    """Return how many sessions were lost, and the command that resumes them."""
+    were = "session was" if lost == 1 else "sessions were"
+    return f"{lost} {were} lost:  {program} resume --lost"
+
+
+def say_lost(status: StatusInfo | None, program: str) -> None:
+    """Print how many sessions were lost and can be resumed."""
+    if status and status.lost:
+        say(lost_hint(status.lost, program))
+
+
 def warn_of_problems(status: StatusInfo | None) -> None:
     """Print on standard error whether rules are not in force, or not for every agent."""
     if status and status.rules_problem:

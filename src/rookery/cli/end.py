@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
@@ -17,6 +18,7 @@ from rookery.client.sessions import (
     SessionInfo,
     end_all_sessions,
     end_session,
+    list_sessions,
     show_turns,
     wait_for_session,
 )
@@ -27,6 +29,7 @@ from rookery.model.reason_texts import first_line
 class EndOptions(TypedDict):
     name: str | None
     everything: bool
+    tags: tuple[str, ...]
     force: bool
     timeout: float
     as_json: bool
@@ -34,6 +37,7 @@ class EndOptions(TypedDict):
 
 @click.command()
 @click.option("--all", "everything", is_flag=True, help="Every session that Rookery started.")
+@click.option("--tag", "-t", "tags", multiple=True, help="Every session with this tag.")
 @click.option("--force", is_flag=True, help="Also one that Rookery did not start.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds.")
 @as_json
@@ -41,10 +45,10 @@ class EndOptions(TypedDict):
 @pass_client
 def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
     """End a session: ask its agent to quit, then SIGTERM, then SIGKILL."""
-    name, everything = given["name"], given["everything"]
-    if (name is None) != everything:
-        raise BadInput("name a session, or use --all.")
-    names = [name] if name else end_all_sessions(daemon).ended
+    name, everything = given["name"], given["everything"] or bool(given["tags"])
+    if (name is None) != everything or (given["everything"] and given["tags"]):
+        raise BadInput("name a session, or use --all or --tag.")
+    names = [name] if name else _names(daemon, given["tags"])
     endings = [_end(daemon, each, given["timeout"], force=given["force"]) for each in names]
     if given["as_json"]:
         ended = [each.session.json for each in endings]
@@ -53,7 +57,20 @@ def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
     for ending in endings:
         say(ending.as_text(daemon, by_all=everything))
     if not endings:
-        say("No session that Rookery started is running.")
+        tagged = given["tags"]
+        say(
+            f"No running session has the tag {' and '.join(tagged)}."
+            if tagged
+            else "No session that Rookery started is running."
+        )
+
+
+def _names(daemon: Client, tags: tuple[str, ...]) -> Iterable[str]:
+    """Return the live sessions with all of these tags; without tags, end all of Rookery's."""
+    if not tags:
+        return end_all_sessions(daemon).ended
+    tagged = list_sessions(daemon, all=True, tags=tags).sessions
+    return [each.id for each in tagged if each.ended_at is None]
 
 
 @dataclass(frozen=True, slots=True)

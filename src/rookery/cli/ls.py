@@ -7,6 +7,7 @@ from functools import partial
 
 import click
 
+from rookery.cli.daemon_problems import lost_hint
 from rookery.cli.options import as_json, pass_client
 from rookery.cli.render import HELD, at_deadline, out_of_date, remark, reply, rules_warning
 from rookery.cli.session_table import show_sessions
@@ -15,13 +16,16 @@ from rookery.client.sessions import PendingInfo, SessionList, list_sessions
 
 
 @click.command()
-@click.option("--all", "-a", "everything", is_flag=True, help="Also older ones.")
+@click.option("--all", "-a", "everything", is_flag=True, help="Also older and hidden ones.")
 @click.option("--tree", is_flag=True, help="Show each below the session that started it.")
+@click.option("--tag", "-t", "tags", multiple=True, help="Only with this tag. Can be repeated.")
 @as_json
 @pass_client
-def ls(daemon: Client, *, everything: bool, tree: bool, as_json: bool) -> None:
+def ls(
+    daemon: Client, *, everything: bool, tree: bool, tags: tuple[str, ...], as_json: bool
+) -> None:
     """List sessions; those that wait for you come first."""
-    listed = list_sessions(daemon, all=everything)
+    listed = list_sessions(daemon, all=everything, tags=tags)
     reply(listed, partial(_show_list, listed, as_tree=tree), as_json=as_json)
 
 
@@ -34,6 +38,8 @@ def _show_list(listed: SessionList, *, as_tree: bool) -> None:
         remark(f"{listed.hooks_problem}.")
     if listed.rules_problem:
         remark(rules_warning(listed.rules_problem))
+    if listed.lost:
+        remark(lost_hint(listed.lost))
     show_sessions(
         listed.sessions,
         kept=listed.kept,

@@ -12,9 +12,11 @@ from rookery.cli.completion import agent_names, session_names
 from rookery.cli.options import SECONDS, as_json, examples, not_empty, pass_client
 from rookery.cli.prompts import prompt_of
 from rookery.cli.report import awaited, report, warn_of_missing_hooks
+from rookery.cli.resume_lost import Selection, resume_all
 from rookery.cli.start import environment_here
 from rookery.client import Client
 from rookery.client.sessions import ResumeOrder, resume_session
+from rookery.model.errors import BadInput
 
 C = TypeVar("C", bound=Callable[..., object])
 
@@ -29,6 +31,14 @@ class ResumeOptions(TypedDict):
     as_json: bool
     session: str
     prompt: tuple[str, ...]
+
+
+class ManyOptions(ResumeOptions):
+    fork: bool
+    lost: bool
+    everything: bool
+    within: float | None
+    yes: bool
 
 
 def _with_options(command: C) -> C:
@@ -60,7 +70,6 @@ def _with_options(command: C) -> C:
             ),
             click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit."),
             as_json,
-            click.argument("session", shell_complete=session_names),
             click.argument("prompt", nargs=-1),
         )
     ):
@@ -71,22 +80,51 @@ def _with_options(command: C) -> C:
 @click.command(
     epilog=examples(
         'rookery resume builder "and now the tests"',
+        "rookery resume --lost",
         "rookery resume 0f8a3c1e-58d4-4b5e-9a53-0c8de7d2a111 --agent claude --project .",
     )
 )
 @click.option("--fork", is_flag=True, help="Start a branch; the same as fork.")
+@click.option(
+    "--lost",
+    is_flag=True,
+    help="Every session that ended because the daemon, tmux or the computer did.",
+)
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Also sessions whose program failed, or that ended after a long inactivity.",
+)
+@click.option(
+    "--within",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Hours since the end. Default: 168 with --lost, 24 with --all.",
+)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@click.argument("session", required=False, default="", shell_complete=session_names)
 @_with_options
 @pass_client
-def resume(daemon: Client, *, fork: bool, **given: Unpack[ResumeOptions]) -> None:
+def resume(daemon: Client, **given: Unpack[ManyOptions]) -> None:
     """Continue the conversation of SESSION, which has ended, in a new session.
 
     It has the same agent, folder, model and mode. The conversation of a live session can only
     be branched. The id of a conversation that Rookery does not know is passed to the agent.
+    --lost and --all resume several sessions that were not resumed yet, with their old names.
     """
-    _resume(daemon, given, fork=fork)
+    if not (given["lost"] or given["everything"]):
+        if not given["session"] or given["within"] or given["yes"]:
+            raise BadInput("name a session, or use --lost or --all.")
+        _resume(daemon, given, fork=given["fork"])
+        return
+    if given["session"] or given["fork"] or given["name"]:
+        raise BadInput("--lost and --all take neither a session, a name nor --fork.")
+    selection = Selection(given["everything"], given["within"])
+    resume_all(daemon, selection, is_sure=given["yes"], as_json=given["as_json"])
 
 
 @click.command(epilog=examples('rookery fork builder --name other "without the cache"'))
+@click.argument("session", shell_complete=session_names)
 @_with_options
 @pass_client
 def fork(daemon: Client, **given: Unpack[ResumeOptions]) -> None:

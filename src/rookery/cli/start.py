@@ -29,6 +29,7 @@ class StartOptions(TypedDict):
     model: str
     permission_mode: str
     no_tools: bool
+    tags: tuple[str, ...]
     file: IO[bytes] | None
     wait: bool
     timeout: float | None
@@ -52,6 +53,7 @@ class StartOptions(TypedDict):
 @click.option("--model", "-m", default="", help="Default: the agent's own choice.")
 @click.option("--permission-mode", default="", help="Default: the agent's own.")
 @click.option("--no-tools", is_flag=True, help="Without Rookery's tools (MCP).")
+@click.option("--tag", "-t", "tags", multiple=True, help="Tag it. Can be repeated.")
 @click.option("--file", "-f", type=click.File("rb"), help="Read the prompt from a file.")
 @click.option(
     "--wait", is_flag=True, help="Wait until it is up and, with a prompt, has answered."
@@ -99,6 +101,7 @@ def _begin(daemon: Client, options: StartOptions) -> SessionInfo:
         command=list(options["prompt"]) if is_shell else [],
         environment=environment_here(),
         tools=not options["no_tools"],
+        tags=list(options["tags"]),
     )
     try:
         return start_session(daemon, order)

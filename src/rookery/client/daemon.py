@@ -25,6 +25,7 @@ class StatusInfo(DaemonAnswer, frozen=True):
     rules_problem: str = ""
     headless_problem: str = ""
     hooks_problem: str = ""
+    lost: int = 0
 
 
 class ExpenseInfo(DaemonAnswer, frozen=True):

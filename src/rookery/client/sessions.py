@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from msgspec import Struct, field, structs
 
@@ -30,6 +31,9 @@ class SessionInfo(DaemonAnswer, frozen=True):
     ended_at: str | None = None
     ended_by: str = ""
     background: int = 0
+    profile: str = ""
+    tags: tuple[str, ...] = ()
+    hidden: bool = False
 
     @property
     def state(self) -> str:
@@ -80,6 +84,7 @@ class SessionList(DaemonAnswer, frozen=True):
     on_timeout: str = ""
     trouble: str = ""
     hooks_problem: str = ""
+    lost: int = 0
 
 
 class EndedInfo(DaemonAnswer, frozen=True):
@@ -166,6 +171,7 @@ class StartOrder(Struct, frozen=True, kw_only=True):
     command: list[str]
     environment: dict[str, str]
     tools: bool
+    tags: list[str]
 
 
 class ResumeOrder(Struct, frozen=True, kw_only=True):
@@ -179,9 +185,17 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
 
 
-def list_sessions(daemon: Client, *, all: bool = False) -> SessionList:  # noqa: A002 - its name
+def list_sessions(
+    daemon: Client,
+    *,
+    all: bool = False,  # noqa: A002 - its name
+    tags: Iterable[str] = (),
+) -> SessionList:
     """List the live sessions and recently ended ones; with ``all`` every session."""
-    return read(SessionList, daemon.get("sessions", all=all) if all else daemon.get("sessions"))
+    query: dict[str, Any] = {"all": all} if all else {}
+    if tags := tuple(tags):
+        query["tags"] = tags
+    return read(SessionList, daemon.get("sessions", **query))
 
 
 def find_sessions(daemon: Client, ids: Iterable[str]) -> tuple[SessionInfo, ...]:

@@ -217,6 +217,20 @@ class SessionLabelled(_Fact, frozen=True):
     label: str
 
 
+class SessionTagged(_Fact, frozen=True):
+    """A person has given a session these tags, which replace its former ones."""
+
+    tags: tuple[str, ...]
+
+
+class SessionHidden(_Fact, frozen=True):
+    """Lists leave the session out while it needs no person."""
+
+
+class SessionUnhidden(_Fact, frozen=True):
+    pass
+
+
 class TurnEnded(_Fact, frozen=True):
     last_words: str = ""
     how: How = "finished"
@@ -282,6 +296,7 @@ class EndRequested(_Fact, frozen=True):
 class SessionEnded(_Fact, frozen=True):
     reason: str
     outcome: Outcome = "completed"
+    lost: bool = False  #: because the daemon, tmux or the computer ended
 
 
 Fact: TypeAlias = (
@@ -315,6 +330,9 @@ Fact: TypeAlias = (
     | UsageReported
     | EvidenceDisagreed
     | SessionLabelled
+    | SessionTagged
+    | SessionHidden
+    | SessionUnhidden
     | TurnEnded
     | ConversationLeft
     | RingClosed
@@ -361,6 +379,9 @@ KINDS: Mapping[str, type[Fact]] = {
     "usage-reported": UsageReported,
     "evidence-disagreed": EvidenceDisagreed,
     "session-labelled": SessionLabelled,
+    "session-tagged": SessionTagged,
+    "session-hidden": SessionHidden,
+    "session-unhidden": SessionUnhidden,
     "turn-ended": TurnEnded,
     "conversation-left": ConversationLeft,
     "ring-closed": RingClosed,

@@ -87,6 +87,10 @@ class Session:
     tmux_server: str | None = None  #: the server of its pane, if not Rookery's own
     process: str | None = None  #: the agent's process: its pid and start time
     background: int = 0  #: commands that its agent left running when its turn ended
+    profile: str = ""  #: the profile of the configuration that it was started with
+    tags: tuple[str, ...] = ()
+    hidden: bool = False  #: lists leave it out while it needs no person
+    lost: bool = False  #: it ended because the daemon, tmux or the computer did
 
     @property
     def state(self) -> SessionState:

@@ -13,6 +13,7 @@ from rookery.model.lifecycle import ASKING
 from rookery.model.scopes import Need
 from rookery.operations.access import family_of, reach
 from rookery.operations.context import Caller, Context
+from rookery.operations.lost_sessions import count_lost
 from rookery.operations.operation import Nothing
 from rookery.store import flags, limits, sessions, statistics
 from rookery.store.statistics import Statistics
@@ -40,20 +41,22 @@ class DaemonStatus:
     rules_problem: str = ""  #: why the rules file, as it is now, is not in force
     headless_problem: str = ""  #: which agents are not tracked, because too many are
     hooks_problem: str = ""  #: which hook program is damaged, so that rules do not apply
+    lost: int = 0  #: sessions that ended with daemon, tmux or computer, and can be resumed
 
 
 async def status(context: Context, caller: Caller, params: Nothing) -> DaemonStatus:
     """Show the daemon's version, home and state."""
 
-    def count(db: Connection) -> tuple[int, int, int, bool, str]:
+    def count(db: Connection) -> tuple[int, int, int, bool, str, int]:
         allowed = reach(context, db, caller, Need.READ)
         live = [each for each in sessions.live(db) if allowed is None or each.id in allowed]
         waiting = sum(each.activity in ASKING for each in live)
         in_tmux = sum(each.has_terminal for each in live)
         problem = limits.headless(db).problem
-        return len(live), in_tmux, waiting, flags.is_holding(db), problem
+        lost = count_lost(context, db, context.journal.clock.now()) if allowed is None else 0
+        return len(live), in_tmux, waiting, flags.is_holding(db), problem, lost
 
-    live, in_tmux, waiting, holding, headless_problem = await context.database.read(count)
+    live, in_tmux, waiting, holding, headless_problem, lost = await context.database.read(count)
     trouble = await context.database.look_for_trouble(within=TROUBLE_TIMEOUT_S)
     await context.permissions.rules_file.refresh(context.database, context.journal.clock)
     return DaemonStatus(
@@ -74,6 +77,7 @@ async def status(context: Context, caller: Caller, params: Nothing) -> DaemonSta
         rules_problem=context.permissions.rules_file.problem,
         headless_problem=headless_problem,
         hooks_problem=find_problem(context.home),
+        lost=lost,
     )
 
 

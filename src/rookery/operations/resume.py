@@ -34,6 +34,11 @@ class ResumeParams(OfSession):
     environment: dict[str, str] = Field(default_factory=dict)
 
 
+def is_native_id(text: str | None) -> bool:
+    """Return whether a text is the id of an agent's conversation."""
+    return text is not None and _NATIVE.fullmatch(text) is not None
+
+
 async def resume(context: Context, caller: Caller, params: ResumeParams) -> Session:
     """Continue the conversation of an ended session, or start a branch of one."""
     try:
@@ -46,7 +51,7 @@ async def resume(context: Context, caller: Caller, params: ResumeParams) -> Sess
         raise BadInput(f"{old.name} is known; it keeps its agent and its project.")
     if old.native_id is None or old.native_id.startswith(_SYNTHETIC):
         raise CommandRefused(f"{old.name} has no turn that {old.agent} could continue.")
-    if not _NATIVE.fullmatch(old.native_id):  # a hook may have reported anything
+    if not is_native_id(old.native_id):  # a hook may have reported anything
         raise CommandRefused(f"{old.native_id[:80]!r} is not a conversation of {old.agent}.")
     conversation = Conversation(
         native_id=old.native_id, is_branch=params.fork, session=old.id, name=old.name
@@ -56,6 +61,7 @@ async def resume(context: Context, caller: Caller, params: ResumeParams) -> Sess
         project=str(Path(old.project_path, old.subdir)),
         model=old.model,
         permission_mode=old.permission_mode,
+        tags=old.tags,
         **_as_asked(params),
     )
     return await start(context, caller, start_params, conversation)

@@ -22,6 +22,7 @@ from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.long_poll import until
+from rookery.operations.lost_sessions import count_lost
 from rookery.operations.operation import Nothing, OfSession, Params
 from rookery.sessions import commands
 from rookery.store import backlog, flags, turns
@@ -35,6 +36,7 @@ MAX_IDS = 1_000
 
 class ListParams(Params):
     all: bool = False
+    tags: tuple[str, ...] = Field((), description="only sessions with all of these tags")
     ids: Annotated[tuple[str, ...], Field(max_length=MAX_IDS)] = Field(
         (), description="only these sessions, whenever they ended"
     )
@@ -71,6 +73,8 @@ class Sessions:
     #: Why the daemon cannot write, so that this may be outdated; empty if it can.
     trouble: str = ""
     hooks_problem: str = ""  #: which hook program is damaged, so that rules do not apply
+    #: Sessions that ended with the daemon, tmux or the computer, and can be resumed.
+    lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,11 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
             if params.ids
             else stored_sessions.listed(db, ended_after=since)
         )
-        visible = [each for each in listed if allowed is None or each.id in allowed]
+        visible = [
+            each
+            for each in listed
+            if (allowed is None or each.id in allowed) and _is_shown(each, params)
+        ]
         queued, pending = backlog.kept_words(db), stored_dialogs.pending(db)
         return Sessions(
             visible,
@@ -119,9 +127,16 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
             context.settings.permissions.on_timeout,
             context.database.trouble,
             hooks_problem,
+            count_lost(context, db, now) if allowed is None else 0,
         )
 
     return await context.database.read(read)
+
+
+def _is_shown(session: Session, params: ListParams) -> bool:
+    """Return whether a session is not hidden, or shown nevertheless, and has all tags."""
+    is_listed = params.all or params.ids or session.is_asking or not session.hidden
+    return bool(is_listed) and {*params.tags} <= {*session.tags}
 
 
 def has_failed_turn(session: Session) -> bool:

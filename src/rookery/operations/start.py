@@ -32,6 +32,7 @@ class StartParams(Params):
     environment: dict[str, str] = Field(default_factory=dict)
     listen: bool = Field(False, description="tell the session that asks when it is done")
     tools: bool = Field(True, description="let it ask things of Rookery itself, by MCP")
+    tags: tuple[str, ...] = ()
 
 
 async def start(

@@ -22,13 +22,18 @@ def end(  # noqa: PLR0913 - how a session ended, by keyword
     outcome: Outcome,
     reason: str,
     at: datetime | None = None,
+    lost: bool = False,
 ) -> bool:
-    """Record that a session has ended. False, with nothing done, if it had already."""
+    """Record that a session has ended. False, with nothing done, if it had already.
+
+    ``lost`` is whether it ended because the daemon, tmux or the computer did.
+    """
     now = sessions.get(db, session)
     if now.status.is_over:
         return False
     if now.status is Status.CLOSING:
-        outcome = "killed"  # it ends because it was asked to
-    journal.append(db, SessionEnded(session, reason[:MAX_REASON_CHARACTERS], outcome), at=at)
+        outcome, lost = "killed", False  # it ends because it was asked to
+    ended = SessionEnded(session, reason[:MAX_REASON_CHARACTERS], outcome, lost)
+    journal.append(db, ended, at=at)
     tokens.take_badge(db, session, at=journal.clock.now())
     return True

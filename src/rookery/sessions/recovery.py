@@ -91,7 +91,9 @@ class SessionRecovery:
                 self.journal.append(db, SessionRecovered(session.id))
             elif session.status is not Status.STARTING:  # a starting one is started later
                 reason = "lost while the daemon was away"
-                record_end.end(db, self.journal, session.id, outcome="failed", reason=reason)
+                record_end.end(
+                    db, self.journal, session.id, outcome="failed", reason=reason, lost=True
+                )
 
     def _record_running(self, db: Connection, headless: Sequence[Session]) -> None:
         """Record that these outlived the daemon's absence, which is no silence of theirs."""

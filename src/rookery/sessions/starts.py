@@ -24,6 +24,7 @@ from rookery.model.facts import (
     SessionId,
     SessionRequested,
 )
+from rookery.model.labels import checked_tags
 from rookery.model.messages import Words, clean
 from rookery.model.names import SHOWN_NAME_CHARACTERS, checked, distinct, name_from, title_from
 from rookery.model.sessions import (
@@ -69,6 +70,7 @@ class StartRequest:
     parent: SessionId | None = None
     tools: bool = True  #: whether it gets Rookery's MCP tools
     conversation: Conversation | None = None  #: to continue; else a new one begins
+    tags: tuple[str, ...] = ()
 
     @property
     def chosen_name(self) -> str:
@@ -113,6 +115,7 @@ def plan(
         raise BadInput(
             f"the model {start.model[:SHOWN_NAME_CHARACTERS]!r} is not a model name."
         )
+    checked_tags(start.tags)
     if start.conversation:
         _check_ability(agent, start.conversation)
     return StartPlan(
@@ -188,6 +191,7 @@ def accept(
         first_prompt=start.prompt[:MAX_FIRST_PROMPT_CHARACTERS],
         model=start.model,
         permission_mode=start.permission_mode,
+        tags=checked_tags(start.tags),
         since=now,
         created_at=now,
         last_activity_at=now,

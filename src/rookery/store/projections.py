@@ -11,7 +11,13 @@ from sqlite3 import Connection
 
 from rookery.model.facts import NO_SESSION, Fact, UsageReported
 from rookery.model.lifecycle import Activity
-from rookery.store import message_batches, session_changes, turn_changes, usage
+from rookery.store import (
+    message_batches,
+    session_changes,
+    session_labels,
+    turn_changes,
+    usage,
+)
 from rookery.store.turn_changes import FactContext
 
 
@@ -28,5 +34,7 @@ def project(db: Connection, fact: Fact, *, seq: int, at: datetime) -> None:
         if type(fact) in turn_changes.PROJECTED:
             was_idle = before.state.activity is Activity.IDLE
             turn_changes.project(db, fact, FactContext(seq, at, was_idle, parcel))
+    if type(fact) in session_labels.PROJECTED:
+        session_labels.project(db, fact)
     if type(fact) in usage.PROJECTED and (not is_late or isinstance(fact, UsageReported)):
         usage.project(db, fact)

@@ -148,10 +148,11 @@ def _keep(db: Connection, fact: Fact, now: str) -> None:  # noqa: C901 - a table
             )
         case facts.EndRequested(session, by):
             db.execute("update sessions set ended_by = ? where id = ?", (by, session))
-        case facts.SessionEnded(session):
+        case facts.SessionEnded(session, lost=lost):
             db.execute(
-                "update sessions set ended_by = 'itself' where id = ? and ended_by = ''",
-                (session,),
+                "update sessions set ended_by = iif(ended_by = '', 'itself', ended_by),"
+                " lost = :lost, hidden = iif(:lost, 0, hidden) where id = :session",
+                {"lost": lost, "session": session},
             )
         case _:
             pass

@@ -37,6 +37,7 @@ def add(
     row: dict[str, Any] = {each: getattr(session, each) for each in _COLUMNS}
     for name in _TIMES:
         row[name] = row[name].isoformat() if row[name] else None
+    row["tags"] = " ".join(session.tags)
     row["launch"] = json.dumps(dict(launch or {}))
     names = ", ".join(row)
     marks = ", ".join(f":{name}" for name in row)
@@ -248,4 +249,6 @@ def read_session(row: Row) -> Session:
     """Convert a row with all columns. Hand-written code would take three times as long."""
     values = dict(zip(row.keys(), row, strict=True))
     values["native_id"] = values["native_id"] or None
+    values["tags"] = values["tags"].split()
+    values["hidden"], values["lost"] = bool(values["hidden"]), bool(values["lost"])
     return msgspec.convert(values, Session)

@@ -43,6 +43,9 @@ _log = logging.getLogger(__name__)
 #: Seconds before a sighting that could not be recorded is retried.
 ERROR_BACKOFF_S = 5.0
 
+#: The signals that programs get when their terminal goes or the computer is shut down.
+_SHUTDOWN_SIGNALS = frozenset({signal.SIGHUP, signal.SIGTERM})
+
 
 @dataclass(frozen=True, slots=True)
 class ScreenWatch:
@@ -122,8 +125,9 @@ class ScreenWatch:
             record_end.end(db, self.journal, session.id, outcome="completed", reason=reason)
             return
         if isinstance(sighting, Vanished):
+            reason = "its tmux pane is gone"
             record_end.end(
-                db, self.journal, session.id, outcome="failed", reason="its tmux pane is gone"
+                db, self.journal, session.id, outcome="failed", reason=reason, lost=True
             )
             return
         reason = how_it_ended(sighting)
@@ -133,7 +137,8 @@ class ScreenWatch:
             reason = f"{reason}; its screen ended with:\n{screen_end}" if screen_end else reason
         well = sighting.code == 0 and not is_early
         outcome: facts.Outcome = "completed" if well else "failed"
-        record_end.end(db, self.journal, session.id, outcome=outcome, reason=reason)
+        lost = _is_ended_from_outside(sighting)
+        record_end.end(db, self.journal, session.id, outcome=outcome, reason=reason, lost=lost)
 
 
 def how_it_ended(exited: Exited) -> str:
@@ -142,6 +147,12 @@ def how_it_ended(exited: Exited) -> str:
     if exited.code is not None:
         return f"it exited with status {exited.code}"
     return "it ended, and nobody could tell how"
+
+
+def _is_ended_from_outside(exited: Exited) -> bool:
+    """Return whether a signal ended it that a terminal or a shutdown sends to all programs."""
+    by_exit_code = {128 + each for each in _SHUTDOWN_SIGNALS}  # as shells and agents report it
+    return exited.signal in _SHUTDOWN_SIGNALS or exited.code in by_exit_code
 
 
 def _signal_name(number: int) -> str:

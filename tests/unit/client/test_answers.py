@@ -20,7 +20,9 @@ from rookery.client import (
     decoding,
     discovery,
     foreground,
+    labels,
     listeners,
+    lost_sessions,
     messages,
     notifications,
     permissions,
@@ -35,8 +37,8 @@ from rookery.operations.operation import Operation, shape_of
 pytestmark = pytest.mark.spec("I5")
 
 AREAS = (
-    *(daemon, discovery, foreground, listeners, messages, notifications, permissions),
-    *(relays, sessions),
+    *(daemon, discovery, foreground, labels, listeners, lost_sessions, messages),
+    *(notifications, permissions, relays, sessions),
 )
 
 START = sessions.StartOrder(
@@ -50,6 +52,7 @@ START = sessions.StartOrder(
     command=[],
     environment={},
     tools=True,
+    tags=["ui"],
 )
 RESUME = sessions.ResumeOrder(
     fork=True, prompt="", name="", agent="", project="", environment={}
@@ -83,18 +86,20 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "end_all_sessions": sessions.end_all_sessions,
     "end_session": lambda to: sessions.end_session(to, "a", force=True),
     "find_sessions": lambda to: sessions.find_sessions(to, ["1", "2"]),
+    "hide_session": lambda to: labels.hide_session(to, "a"),
     "hold_messages": messages.hold_messages,
     "interrupt_session": lambda to: sessions.interrupt_session(to, "a"),
     "join_relay": lambda to: relays.join_relay(to, "r1", session="a", name="Ann"),
     "leave_relay": lambda to: relays.leave_relay(to, "r1", session="a"),
     "list_foregrounds": lambda to: foreground.list_foregrounds(to, channel="terminal"),
     "list_listeners": listeners.list_listeners,
+    "list_lost": lambda to: lost_sessions.list_lost(to, all=True, hours=3.0),
     "list_muted": notifications.list_muted,
     "list_notifications": lambda to: notifications.list_notifications(to, last=3),
     "list_panes": discovery.list_panes,
     "list_relays": lambda to: relays.list_relays(to, session="a", all=True),
     "list_requests": lambda to: permissions.list_requests(to, all=True),
-    "list_sessions": lambda to: sessions.list_sessions(to, all=True),
+    "list_sessions": lambda to: sessions.list_sessions(to, all=True, tags=["ui"]),
     "list_tokens": daemon.list_tokens,
     "listen_to": lambda to: listeners.listen_to(to, LISTEN),
     "look_at_foreground": lambda to: foreground.look_at_foreground(to, "a", channel="terminal"),
@@ -137,9 +142,11 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "start_session": lambda to: sessions.start_session(to, START),
     "stop_daemon": daemon.stop_daemon,
     "stop_listening": lambda to: listeners.stop_listening(to, "a", caller="b"),
+    "tag_session": lambda to: labels.tag_session(to, "a", add=["ui"], remove=["old"]),
     "try_notification": lambda to: notifications.try_notification(
         to, "a", kind="failed", send=True
     ),
+    "unhide_session": lambda to: labels.unhide_session(to, "a"),
     "unmute_session": lambda to: notifications.unmute_session(to, "a"),
     "wait_for_any": lambda to: sessions.wait_for_any(to, ("a",), until="stop", timeout=1.0),
     "wait_for_session": lambda to: sessions.wait_for_session(

@@ -22,7 +22,7 @@ from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
 from tests.support.fakes.clock import FakeClock
-from tests.support.rows import make
+from tests.support.rows import add_to_older, make
 
 STEPS = sorted(
     (each for each in resources.files(migrations).iterdir() if each.name.endswith(".sql")),
@@ -164,6 +164,7 @@ async def test_a_new_file_is_for_its_owner_alone(path: Path) -> None:
 
 #: The last version without handles.
 BEFORE_HANDLES = 13
+BEFORE_LABELS = next(at for at, step in enumerate(STEPS) if "labels" in step.name)
 
 
 def test_live_sessions_of_an_older_file_get_the_handles_of_their_panes(
@@ -181,7 +182,7 @@ def test_live_sessions_of_an_older_file_get_the_handles_of_their_panes(
         make(journal, "5555-over", **over, **pane),
     ]
     for each in kept:
-        sessions.add(file, each)
+        add_to_older(file, each)
 
     migrate(file, path)
 
@@ -191,3 +192,22 @@ def test_live_sessions_of_an_older_file_get_the_handles_of_their_panes(
     assert Place.read(ours) == Place("rk_1111", "%7")
     assert set(handles.values()) == {None}
     assert [sessions.get(file, each.id) for each in kept] == kept
+
+
+@pytest.mark.spec("A10")
+def test_sessions_of_an_older_file_that_were_lost_are_known_as_lost(
+    file: sqlite3.Connection, path: Path, journal: Journal
+) -> None:
+    migrate(file, until=BEFORE_LABELS)
+    failed: dict[str, Any] = {"status": Status.FAILED, "ended_at": journal.clock.now()}
+    for name, reason in (
+        ("away", "lost while the daemon was away"),
+        ("gone", "its tmux pane is gone"),
+        ("crashed", "it was killed by SIGSEGV"),
+    ):
+        add_to_older(file, make(journal, name, **failed, reason=reason))
+
+    migrate(file, path)
+
+    names = [SessionId(each) for each in ("away", "gone", "crashed")]
+    assert [sessions.get(file, each).lost for each in names] == [True, True, False]
