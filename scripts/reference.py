@@ -66,6 +66,7 @@ def configuration() -> Iterator[str]:
     yield "| key | default | allowed | meaning |\n|---|---|---|---|"
     yield from _keys(Settings, "")
     yield from _keys(config.AgentSettings, "agents.NAME.")
+    yield from _keys(config.ProfileSettings, "profiles.NAME.")
     yield from _keys(config.Price, "prices.MODEL.")
 
 
@@ -75,11 +76,11 @@ def _keys(model: type[BaseModel], prefix: str) -> Iterator[str]:
         kind = field.annotation
         if inspect.isclass(kind) and issubclass(kind, BaseModel):
             yield from _keys(kind, f"{prefix}{name}.")
-        elif name not in {"agents", "prices"}:
+        elif name not in {"agents", "profiles", "prices"}:
             said = re.search(rf"^    {name}: .*?#: (.*)$", source, re.MULTILINE)
             above = re.search(rf"((?:^    #: .*\n)+)    {name}: ", source, re.MULTILINE)
             meaning = re.sub(r"\s*#: ", " ", (said or above or [""] * 2)[1]).strip()
-            default = "the host's name" if name == "computer" else _written(_default(field))
+            default = "the host's name" if name == "computer" else _default_text(field)
             meaning = f"{meaning[0].upper()}{meaning[1:].removesuffix('.')}."
             key = f"{prefix}{field.alias or name}"
             yield f"| `{key}` | {default} | {_allowed(field)} | {meaning} |"
@@ -106,8 +107,10 @@ def _written(value: object) -> str:
     return f"`{text}`".replace("|", r"\|")
 
 
-def _default(field: FieldInfo) -> object:
-    return field.get_default(call_default_factory=True)
+def _default_text(field: FieldInfo) -> str:
+    if field.is_required():
+        return "(required)"
+    return _written(field.get_default(call_default_factory=True))
 
 
 def api() -> Iterator[str]:

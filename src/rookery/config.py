@@ -18,10 +18,13 @@ from pydantic import (
     field_validator,
 )
 
-from rookery.agents.names import FOLDERS_KEY, NAMES
+from rookery.agents.names import FOLDERS_KEY, NAMES, WITH_SETTINGS
 from rookery.model.errors import AgentUnknown, ConfigBroken
 from rookery.model.patterns import compile_regex
 from rookery.notification_settings import NotificationSettings
+
+#: Names that are typed on a command line.
+_PROFILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 
 class _Section(BaseModel):
@@ -50,6 +53,13 @@ def _check_line(text: str) -> str:
     return text
 
 
+def _check_folder(path: str) -> str:
+    if path and not path.startswith(("/", "~/")):
+        raise ValueError("it must be an absolute path, or begin with ~/")
+    _check_words((path,))
+    return path
+
+
 #: Arguments of a command line.
 Words = Annotated[tuple[str, ...], AfterValidator(_check_words)]
 
@@ -63,6 +73,19 @@ class AgentSettings(_Section):
     command: Words = ()  #: the command to run instead of the default program
     arguments: Words = ()  #: inserted before Rookery's own arguments
     environment: Variables = Field(default_factory=dict)  #: variables for this agent alone
+
+
+class ProfileSettings(_Section):
+    """A named way to start an agent: `rookery start --profile NAME`."""
+
+    agent: str  #: the agent that it starts
+    command: Words = ()  #: the command to run instead of the agent's
+    arguments: Words = ()  #: added to the arguments that are configured for the agent
+    model: str = ""  #: the model; empty for the agent's own choice
+    permission_mode: str = ""  #: the permission mode; empty for the agent's own
+    environment: Variables = Field(default_factory=dict)  #: variables, which override others
+    #: The agent's configuration folder, with the account that it uses.
+    config_dir: Annotated[str, AfterValidator(_check_folder)] = ""
 
 
 class LimitSettings(_Section):
@@ -202,6 +225,9 @@ class Settings(_Section):
     tools: Tools = Tools()
     http: Http = Http()
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
+    profiles: dict[Annotated[str, Field(pattern=_PROFILE_NAME)], ProfileSettings] = Field(
+        default_factory=dict
+    )
     prices: dict[str, Price] = Field(default_factory=dict)
 
     def agent(self, name: str) -> AgentSettings:
@@ -231,6 +257,14 @@ def check_agents(settings: Settings) -> None:
         if name not in NAMES:
             names = ", ".join(sorted(NAMES))
             raise AgentUnknown(f"[agents.{name}]. There are: {names}.")
+    for name, profile in settings.profiles.items():
+        if profile.agent not in NAMES:
+            names = ", ".join(sorted(NAMES))
+            raise AgentUnknown(f"{profile.agent!r} in [profiles.{name}]. There are: {names}.")
+        if profile.config_dir and profile.agent not in WITH_SETTINGS:
+            raise ConfigBroken(
+                f"'profiles.{name}.config_dir': {profile.agent} has no configuration folder."
+            )
 
 
 def check_owner(path: Path, found: os.stat_result | None = None) -> None:

@@ -78,7 +78,7 @@ class World:
     @property
     def launch_context(self) -> LaunchContext:
         return LaunchContext(
-            environment=lambda agent, caller: {"AGENT": agent, **caller},
+            environment=lambda agent, _profile, caller: {"AGENT": agent, **caller},
             hook=("python", "hook.py"),
             sessions=self.sessions,
             artifacts=self.artifacts,

@@ -52,9 +52,18 @@ def masked(settings: Mapping[str, object]) -> dict[str, object]:
 def _masked(name: str, value: object) -> object:
     if not isinstance(value, dict):
         return value
+    if name == "profiles":
+        return {each: _without_values(profile) for each, profile in value.items()}
     if name == "environment":
         return {each: "(set)" if _SECRET.search(each) else word for each, word in value.items()}
     return masked(value)
+
+
+def _without_values(profile: object) -> object:
+    """Hide the values of all variables of a profile: they choose accounts and keys."""
+    if not isinstance(profile, dict):
+        return profile
+    return {**profile, "environment": dict.fromkeys(profile.get("environment", ()), "(set)")}
 
 
 def flat(settings: Mapping[str, object], prefix: str = "") -> list[str]:

@@ -21,6 +21,7 @@ OF_REFUSALS = {
     "bad-input": USAGE,
     "not-found": USAGE,
     "agent-unknown": USAGE,
+    "profile-unknown": USAGE,
     "program-missing": USAGE,
     "project-unknown": USAGE,
     "words-refused": USAGE,

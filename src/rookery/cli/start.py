@@ -30,6 +30,7 @@ class StartOptions(TypedDict):
     permission_mode: str
     no_tools: bool
     tags: tuple[str, ...]
+    profile: str
     file: IO[bytes] | None
     wait: bool
     timeout: float | None
@@ -41,9 +42,12 @@ class StartOptions(TypedDict):
 @click.option(
     "--agent",
     "-a",
-    required=True,
+    default="",
     shell_complete=agent_names,
     help="claude, codex, gemini, opencode, shell, demo.",
+)
+@click.option(
+    "--profile", "-P", default="", help="Profile of the configuration, instead of an agent."
 )
 @click.option(
     "--name", "-n", default="", callback=not_empty, help="Default: made of the prompt."
@@ -102,6 +106,7 @@ def _begin(daemon: Client, options: StartOptions) -> SessionInfo:
         environment=environment_here(),
         tools=not options["no_tools"],
         tags=list(options["tags"]),
+        profile=options["profile"],
     )
     try:
         return start_session(daemon, order)

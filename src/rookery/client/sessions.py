@@ -172,6 +172,7 @@ class StartOrder(Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
     tools: bool
     tags: list[str]
+    profile: str
 
 
 class ResumeOrder(Struct, frozen=True, kw_only=True):

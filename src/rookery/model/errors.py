@@ -5,6 +5,7 @@ RookeryError
 │   ├── BadInput
 │   │   ├── ProjectUnknown
 │   │   ├── AgentUnknown
+│   │   ├── ProfileUnknown
 │   │   ├── ProgramMissing
 │   │   └── WordsRefused
 │   ├── SessionUnknown
@@ -78,6 +79,10 @@ class ProjectUnknown(BadInput):
 
 class AgentUnknown(BadInput):
     """Unknown agent:"""
+
+
+class ProfileUnknown(BadInput):
+    """Unknown profile:"""
 
 
 class ProgramMissing(BadInput):

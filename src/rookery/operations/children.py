@@ -13,6 +13,7 @@ from rookery.model.errors import Forbidden, LimitReached, NameTaken, RateExceede
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN
 from rookery.model.sessions import Session
 from rookery.operations.context import Caller, Context
+from rookery.sessions.profiles import find_profile, is_plain
 from rookery.sessions.starts import StartPlan
 from rookery.store import senders, session_families, sessions
 
@@ -31,6 +32,7 @@ def as_child(db: Connection, context: Context, caller: Caller, plan: StartPlan) 
     _check_numbers(db, context, parent)
     _check_folder(context, parent, plan.project)
     _check_name(db, plan.start.name)
+    _check_profile(context, parent, plan.start.profile)
     mode = mode_within(_mode_of(db, context, parent), _requested_mode(plan))
     return replace(plan, start=replace(plan.start, permission_mode=mode))
 
@@ -59,6 +61,18 @@ def _check_folder(context: Context, parent: Session, folder: Path) -> None:
             else "a project, and this session has none"
         )
         raise Forbidden(f"a session may start others in its own project only: {where}.")
+
+
+def _check_profile(context: Context, parent: Session, name: str) -> None:
+    """Refuse a profile that may be freer than the parent, unless it is the parent's own."""
+    if name in {"", parent.profile} or is_plain(find_profile(context.settings, name)):
+        return
+    profiles = context.settings.profiles
+    allowed = sorted(each for each, profile in profiles.items() if is_plain(profile))
+    raise Forbidden(
+        f"a session may not start the profile {name!r}, which sets a command, arguments, an"
+        f" environment or a configuration folder. It may start: {', '.join(allowed) or 'none'}."
+    )
 
 
 def _check_name(db: Connection, name: str) -> None:

@@ -62,6 +62,7 @@ async def resume(context: Context, caller: Caller, params: ResumeParams) -> Sess
         model=old.model,
         permission_mode=old.permission_mode,
         tags=old.tags,
+        profile=old.profile,
         **_as_asked(params),
     )
     return await start(context, caller, start_params, conversation)

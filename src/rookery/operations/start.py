@@ -7,8 +7,9 @@ from sqlite3 import Connection
 
 from pydantic import Field
 
+from rookery.config import ProfileSettings
 from rookery.environment import session_environment
-from rookery.model.errors import Forbidden
+from rookery.model.errors import BadInput, Forbidden
 from rookery.model.scopes import Scope
 from rookery.model.sessions import Session
 from rookery.operations.children import as_child
@@ -17,11 +18,12 @@ from rookery.operations.idempotency import once
 from rookery.operations.operation import Params
 from rookery.operations.outcome_listeners import Link, link, speaker_of
 from rookery.sessions import starts
+from rookery.sessions.profiles import find_profile
 from rookery.store import messages
 
 
 class StartParams(Params):
-    agent: str
+    agent: str = Field("", description="its name; may be left out if a profile names it")
     project: str
     name: str = ""
     prompt: str = ""
@@ -33,6 +35,7 @@ class StartParams(Params):
     listen: bool = Field(False, description="tell the session that asks when it is done")
     tools: bool = Field(True, description="let it ask things of Rookery itself, by MCP")
     tags: tuple[str, ...] = ()
+    profile: str = Field("", description="a profile of the configuration")
 
 
 async def start(
@@ -42,22 +45,20 @@ async def start(
     conversation: starts.Conversation | None = None,
 ) -> Session:
     """Start an agent; accepted once it is stored."""
-    params = _without_agents_environment(caller, params)
+    profile = find_profile(context.settings, params.profile) if params.profile else None
+    params = _without_agents_environment(caller, _with_profile(params, profile))
     _require_owner_for_shell(caller, params)
     fields = params.model_dump(exclude={"listen"})
     calling_session = caller.identity.session
     start_request = starts.StartRequest(
         **fields, parent=calling_session, conversation=conversation
     )
-    set_here = context.settings.agent(params.agent)
-    environment = session_environment(
-        context.login, params.environment, context.settings.environment
-    )
-    command = set_here.command or context.commands.get(params.agent, ())
+    configured = {**context.settings.environment, **(profile.environment if profile else {})}
+    environment = session_environment(context.login, params.environment, configured)
     plan = starts.plan(
         start_request,
         context.agents,
-        command=(*command, *set_here.arguments) if command else (),
+        command=_command(context, params.agent, profile),
         path=environment.get("PATH", os.defpath),
         limit=context.settings.limits.tmux_sessions,
     )
@@ -70,6 +71,34 @@ async def start(
         return session
 
     return await once(context, caller, Session, accept)
+
+
+def _with_profile(params: StartParams, profile: ProfileSettings | None) -> StartParams:
+    """Fill in what a profile says and the request does not. Raises ``BadInput``."""
+    if profile is None:
+        if not params.agent:
+            raise BadInput("name an agent or a profile.")
+        return params
+    if params.agent not in {"", profile.agent}:
+        raise BadInput(f"the profile {params.profile!r} starts {profile.agent}.")
+    filled = {
+        "agent": profile.agent,
+        "model": params.model or profile.model,
+        "permission_mode": params.permission_mode or profile.permission_mode,
+    }
+    return params.model_copy(update=filled)
+
+
+def _command(context: Context, agent: str, profile: ProfileSettings | None) -> tuple[str, ...]:
+    """Return the configured command with its arguments; empty for the agent's program alone."""
+    if profile and profile.command:
+        return (*profile.command, *profile.arguments)
+    configured = context.settings.agent(agent)
+    arguments = (*configured.arguments, *(profile.arguments if profile else ()))
+    command = configured.command or context.commands.get(agent, ())
+    if not command and arguments and agent in context.agents:
+        command = (context.agents[agent].program,)
+    return (*command, *arguments) if command else ()
 
 
 def _without_agents_environment(caller: Caller, params: StartParams) -> StartParams:

@@ -151,6 +151,7 @@ class SettingsDialect:
     #: Return the files that may hold hooks, in the user's folder or (``True``) a project's. The
     #: first is used where no file has hooks yet.
     files: Callable[[bool], tuple[tuple[str, SettingsLanguage], ...]]
+    folder_variable: str = ""  #: the environment variable for another configuration folder
     hooks: HookShape | None = None  #: ``None`` for an agent with a plugin
     trust: TrustFile | None = None
     plugin: PluginFile | None = None

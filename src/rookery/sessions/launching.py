@@ -20,8 +20,8 @@ from rookery.store.database import Database
 class LaunchContext:
     """What Rookery passes to every program that it starts."""
 
-    #: Builds an agent's environment from the caller's.
-    environment: Callable[[str, Mapping[str, str]], Mapping[str, str]]
+    #: Builds an agent's environment from the caller's, given the agent and the profile.
+    environment: Callable[[str, str, Mapping[str, str]], Mapping[str, str]]
     hook: tuple[str, ...]  #: the hook program and its arguments, without the agent's name
     sessions: Path  #: holds a folder for each session's files
     artifacts: Path  #: holds the last screens of ended sessions
@@ -69,7 +69,7 @@ class Launcher:
         command, caller = options["command"], options["environment"]
         assert isinstance(command, list)  # noqa: S101 - Rookery wrote it
         assert isinstance(caller, dict)  # noqa: S101
-        environment = self.context.environment(agent.name, caller)
+        environment = self.context.environment(agent.name, session.profile, caller)
         line = agent.command_line(
             LaunchSpec(
                 command=tuple(command),

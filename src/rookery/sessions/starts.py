@@ -71,6 +71,7 @@ class StartRequest:
     tools: bool = True  #: whether it gets Rookery's MCP tools
     conversation: Conversation | None = None  #: to continue; else a new one begins
     tags: tuple[str, ...] = ()
+    profile: str = ""
 
     @property
     def chosen_name(self) -> str:
@@ -192,6 +193,7 @@ def accept(
         model=start.model,
         permission_mode=start.permission_mode,
         tags=checked_tags(start.tags),
+        profile=start.profile,
         since=now,
         created_at=now,
         last_activity_at=now,

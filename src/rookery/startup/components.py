@@ -37,6 +37,7 @@ from rookery.runtimes.tmux.server import Server, ServerSite
 from rookery.runtimes.tmux.user_servers import ForeignServer, find_sockets
 from rookery.sessions.expiry import ExpirySpans
 from rookery.sessions.launching import LaunchContext, Launcher
+from rookery.sessions.profiles import find_profile, profile_environment
 from rookery.sessions.supervisor import Deadlines, Supervisor
 from rookery.startup.notifiers import make_notifiers
 from rookery.store.database import Database
@@ -128,8 +129,13 @@ class Parts:
     ) -> Supervisor:
         home, settings, limits = self.home, self.settings, self.settings.limits
 
-        def environment(agent: str, caller: Mapping[str, str]) -> Mapping[str, str]:
+        def environment(
+            agent: str, profile: str, caller: Mapping[str, str]
+        ) -> Mapping[str, str]:
             configured = {**settings.environment, **settings.agent(agent).environment}
+            if profile:
+                found = find_profile(settings, profile)
+                configured |= profile_environment(found, AGENTS[agent])
             return {**session_environment(self.login, caller, configured), **home.environment}
 
         context = LaunchContext(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rookery.config import Settings
 from rookery.ports.agent import Agent
 from rookery.ports.transcript import FolderSources
 from rookery.runtimes.tmux.user_servers import expanded
+from rookery.sessions.profiles import profile_environment
 
 
 def folders_of(agent: Agent, settings: Settings, login: Mapping[str, str]) -> set[Path]:
@@ -16,10 +17,21 @@ def folders_of(agent: Agent, settings: Settings, login: Mapping[str, str]) -> se
     if agent.transcript is None or agent.transcript.folders is None:
         return set()
     has_session_files = agent.transcript.session_files is not None
-    sources = FolderSources(
-        login=login,
-        shared=settings.environment,
-        own=settings.agent(agent.name).environment,
-        listed=settings.discovery.session_file_folders if has_session_files else (),
-    )
-    return set(expanded(agent.transcript.folders(sources)))
+    own = settings.agent(agent.name).environment
+    found: set[Path] = set()
+    for variables in (own, *_of_profiles(agent, settings)):
+        sources = FolderSources(
+            login=login,
+            shared=settings.environment,
+            own={**own, **variables},
+            listed=settings.discovery.session_file_folders if has_session_files else (),
+        )
+        found.update(expanded(agent.transcript.folders(sources)))
+    return found
+
+
+def _of_profiles(agent: Agent, settings: Settings) -> Iterator[Mapping[str, str]]:
+    """Yield the variables of each profile of an agent."""
+    for profile in settings.profiles.values():
+        if profile.agent == agent.name:
+            yield profile_environment(profile, agent)

@@ -53,6 +53,7 @@ START = sessions.StartOrder(
     environment={},
     tools=True,
     tags=["ui"],
+    profile="work",
 )
 RESUME = sessions.ResumeOrder(
     fork=True, prompt="", name="", agent="", project="", environment={}

@@ -40,6 +40,7 @@ SETTINGS = SettingsDialect(
     title="Claude Code",
     takes_effect="The hooks take effect immediately, also in running Claude Code sessions.",
     user_folder=user_folder,
+    folder_variable=CONFIG_DIR,
     files=settings_files,
     hooks=HookShape({event: timeout_of(event) for event in EVENTS}),
     switch=HookSwitch(

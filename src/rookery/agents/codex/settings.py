@@ -21,8 +21,12 @@ from rookery.ports.settings import (
 _FILE = "config.toml"
 
 
+#: The environment variable with the path of Codex's own folder.
+HOME = "CODEX_HOME"
+
+
 def user_folder(environment: Mapping[str, str], home: Path) -> Path:
-    return Path(environment.get("CODEX_HOME") or home / ".codex")
+    return Path(environment.get(HOME) or home / ".codex")
 
 
 def settings_files(in_project: bool) -> tuple[tuple[str, SettingsLanguage], ...]:
@@ -43,6 +47,7 @@ SETTINGS = SettingsDialect(
     title="Codex",
     takes_effect="The hooks take effect the next time Codex starts.",
     user_folder=user_folder,
+    folder_variable=HOME,
     files=settings_files,
     hooks=HookShape({event: timeout for event, (_, timeout) in EVENTS.items()}),
     trust=TrustFile(

@@ -42,6 +42,7 @@ SETTINGS = SettingsDialect(
     title="Gemini",
     takes_effect="The hooks take effect the next time Gemini starts.",
     user_folder=user_folder,
+    folder_variable=HOME,
     files=settings_files,
     hooks=HookShape(EVENTS, name="rookery"),
     switch=HookSwitch((".gemini/settings.json",), hooks_are_disabled),

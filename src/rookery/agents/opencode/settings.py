@@ -32,6 +32,7 @@ SETTINGS = SettingsDialect(
     title="OpenCode",
     takes_effect="The hooks take effect the next time OpenCode starts.",
     user_folder=user_folder,
+    folder_variable="OPENCODE_CONFIG_DIR",
     files=settings_files,
     plugin=PluginFile("plugin/rookery.js", template),
     commands=CommandFiles(
