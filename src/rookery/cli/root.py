@@ -28,7 +28,12 @@ SECTIONS: dict[str, dict[str, str]] = {
         "resume": "resume",
         "fork": "resume",
     },
-    "Messages": {"send": "messages", "ask": "messages", "output": "messages"},
+    "Messages": {
+        "send": "messages",
+        "ask": "messages",
+        "output": "messages",
+        "copy": "copy",
+    },
     "Agents together": {
         "listen": "listeners",
         "inbox": "listeners",

@@ -26,6 +26,7 @@ class SessionInfo(DaemonAnswer, frozen=True):
     tmux_pane: str | None = None
     tmux_server: str | None = None
     parent: str | None = None
+    continues: str | None = None
     first_prompt: str = ""
     created_at: str = ""
     ended_at: str | None = None
