@@ -210,7 +210,13 @@ def show_session(daemon: Client, name: str) -> SessionInfo:
 
 
 def start_session(daemon: Client, order: StartOrder) -> SessionInfo:
-    return read(SessionInfo, daemon.post("sessions", **structs.asdict(order)))
+    # An older daemon refuses keys that it does not know.
+    given = {
+        name: value
+        for name, value in structs.asdict(order).items()
+        if value or name not in {"tags", "profile"}
+    }
+    return read(SessionInfo, daemon.post("sessions", **given))
 
 
 def resume_session(daemon: Client, session: str, order: ResumeOrder) -> SessionInfo:

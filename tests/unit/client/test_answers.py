@@ -33,6 +33,7 @@ from rookery.model.errors import Unreadable
 from rookery.model.facts import KINDS
 from rookery.operations.catalog import OPERATIONS
 from rookery.operations.operation import Operation, shape_of
+from tests.support.cli import Scripted, made
 
 pytestmark = pytest.mark.spec("I5")
 
@@ -307,3 +308,13 @@ def test_a_changed_answer_is_changed_for_programs_too() -> None:
     changed = found.with_changes(answer="Done")
 
     assert (changed.answer, changed.json) == ("Done", {"answer": "Done", "mood": "good"})
+
+
+def test_an_older_daemon_gets_no_keys_that_are_not_used() -> None:
+    daemon = Scripted(sessions=made("a"))
+
+    sessions.start_session(daemon, structs.replace(START, tags=[], profile=""))
+
+    ((_, given),) = daemon.asked
+    assert {"tags", "profile"}.isdisjoint(given)
+    assert given["agent"] == "demo"
