@@ -23,7 +23,7 @@ from tests.support.daemon import passing_time
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.fakes.runtime import FakeRuntime
-from tests.support.rows import make
+from tests.support.rows import add_old, make
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ def write_older_file(path: Path, *known: Session) -> None:
     with closing(open_file(path)) as db:
         migrate(db, until=BEFORE_HANDLES)
         for each in known:
-            sessions.add(db, each)
+            add_old(db, each)
 
 
 @pytest.mark.spec("A7")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from datetime import datetime
 from sqlite3 import Connection
 from typing import Any
 
@@ -26,3 +28,15 @@ def settle_in(db: Connection, journal: Journal) -> None:
     for session in (ANNA, BERT, WORKER):
         sessions.add(db, make(journal, session, title=f"{session}'s work"))
         journal.append(db, SessionStarted(session))
+
+
+def add_old(db: Connection, session: Session) -> None:
+    """Add a session to a file that has only the columns of an earlier version."""
+    columns = [row[1] for row in db.execute("pragma table_info(sessions)")]
+    values = {name: value for name, value in asdict(session).items() if name in columns}
+    row = {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in values.items()
+    }
+    names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
+    db.execute(f"insert into sessions ({names}) values ({marks})", row)  # noqa: S608

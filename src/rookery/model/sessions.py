@@ -79,6 +79,9 @@ class Session:
     ended_at: datetime | None = None
     ended_by: str = ""
     last_tool: str = ""
+    tool_argument: str = ""  #: what the last tool was called with, such as its command
+    tool_at: datetime | None = None  #: when it was called
+    tool_ended_at: datetime | None = None  #: none while it runs, or if its end was not reported
     tool_count: int = 0
     denial_count: int = 0
     input_tokens: int = 0
@@ -87,6 +90,7 @@ class Session:
     tmux_server: str | None = None  #: the server of its pane, if not Rookery's own
     process: str | None = None  #: the agent's process: its pid and start time
     background: int = 0  #: commands that its agent left running when its turn ended
+    seen_at: datetime | None = None  #: a person has seen the answers that were given until then
 
     @property
     def state(self) -> SessionState:

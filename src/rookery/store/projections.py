@@ -29,4 +29,4 @@ def project(db: Connection, fact: Fact, *, seq: int, at: datetime) -> None:
             was_idle = before.state.activity is Activity.IDLE
             turn_changes.project(db, fact, FactContext(seq, at, was_idle, parcel))
     if type(fact) in usage.PROJECTED and (not is_late or isinstance(fact, UsageReported)):
-        usage.project(db, fact)
+        usage.project(db, fact, at=at)

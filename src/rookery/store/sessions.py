@@ -21,7 +21,10 @@ from rookery.store import relays
 
 #: The fields of a session: each is a column. ``asdict`` would copy every value.
 _COLUMNS = tuple(each.name for each in fields(Session))
-_TIMES = ("since", "created_at", "started_at", "last_activity_at", "ended_at")
+_TIMES = (
+    *("since", "created_at", "started_at", "last_activity_at", "ended_at"),
+    *("tool_at", "tool_ended_at", "seen_at"),
+)
 
 #: Queries for live sessions must use exactly this condition, or SQLite ignores their indexes.
 LIVE = "status in ('starting', 'running', 'closing')"
