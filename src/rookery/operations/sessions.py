@@ -16,9 +16,9 @@ from rookery.model.errors import CommandRefused, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.names import checked
+from rookery.model.present_sessions import PresentSession
 from rookery.model.reason_texts import first_line
 from rookery.model.scopes import Need
-from rookery.model.session_views import SessionView
 from rookery.model.sessions import Session, Turn
 from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
@@ -27,7 +27,7 @@ from rookery.operations.long_poll import until
 from rookery.operations.operation import Nothing, OfSession, Params
 from rookery.permissions.project_files import in_thread
 from rookery.sessions import commands
-from rookery.store import backlog, flags, session_views, tool_calls, turns
+from rookery.store import backlog, flags, present_sessions, tool_calls, turns
 from rookery.store import dialogs as stored_dialogs
 from rookery.store import sessions as stored_sessions
 from rookery.store.dialogs import PendingRequest
@@ -69,7 +69,7 @@ class RenameParams(OfSession):
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    sessions: list[SessionView]
+    sessions: list[PresentSession]
     kept: dict[SessionId, backlog.QueuedWords]  #: for sessions that have waiting messages
     failures: dict[SessionId, str]  #: the answer of a last turn that failed
     holding: bool = False  #: no message leaves until the hold is released
@@ -114,9 +114,9 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
     def read(db: Connection) -> Sessions:
         allowed = reach(context, db, caller, Need.READ)
         listed = (
-            session_views.of_ids(db, params.ids, branches=branches)
+            present_sessions.of_ids(db, params.ids, branches=branches)
             if params.ids
-            else session_views.listed(db, ended_after=since, branches=branches)
+            else present_sessions.listed(db, ended_after=since, branches=branches)
         )
         visible = [each for each in listed if allowed is None or each.id in allowed]
         queued, pending = backlog.kept_words(db), stored_dialogs.pending(db)
@@ -137,7 +137,7 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
 
 async def current_branches(context: Context) -> dict[str, str]:
     """Return the Git branches of the project folders of live sessions."""
-    folders = await context.database.read(session_views.live_folders)
+    folders = await context.database.read(present_sessions.live_folders)
     return await in_thread(partial(branches_of, folders), otherwise={})
 
 

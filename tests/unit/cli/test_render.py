@@ -7,7 +7,7 @@ import click
 import pytest
 
 from rookery.cli import render
-from rookery.cli.messages import print_turns
+from rookery.cli.conversation import print_turns
 from rookery.cli.render import ago, at_deadline, complain, plain, reply, say, show_json
 from rookery.cli.session_table import SessionTable
 from rookery.cli.tables import folded

@@ -13,7 +13,7 @@ import msgspec
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.permissions import DIALOG, Call, telling
-from rookery.model.session_views import SessionView
+from rookery.model.present_sessions import PresentSession
 from rookery.store.sessions import LIVE
 
 #: Characters of a prompt or an answer in which its first line is searched.
@@ -44,7 +44,7 @@ def listed(
     ended_after: datetime,
     branches: Mapping[str, str],
     limit: int = 10_000,
-) -> list[SessionView]:
+) -> list[PresentSession]:
     """Return the live sessions, and sessions that ended after a time, oldest first.
 
     ``branches`` are the Git branches by project folder.
@@ -60,7 +60,7 @@ def listed(
 
 def of_ids(
     db: Connection, ids: Collection[str], *, branches: Mapping[str, str]
-) -> list[SessionView]:
+) -> list[PresentSession]:
     """Return the sessions with these ids, oldest first."""
     requests = _open_requests(db)
     rows = db.execute(
@@ -69,7 +69,7 @@ def of_ids(
     return [_read(row, requests, branches) for row in rows]
 
 
-def get(db: Connection, session: SessionId, *, branches: Mapping[str, str]) -> SessionView:
+def get(db: Connection, session: SessionId, *, branches: Mapping[str, str]) -> PresentSession:
     found = of_ids(db, [session], branches=branches)
     if not found:
         raise SessionUnknown(session)
@@ -111,7 +111,7 @@ def _open_requests(db: Connection) -> dict[str, Row]:
     return {row["session"]: row for row in rows}
 
 
-def _read(row: Row, requests: Mapping[str, Row], branches: Mapping[str, str]) -> SessionView:
+def _read(row: Row, requests: Mapping[str, Row], branches: Mapping[str, str]) -> PresentSession:
     values = dict(zip(row.keys(), row, strict=True))
     values["native_id"] = values["native_id"] or None
     values["last_turn"] = values["last_turn"] or 0
@@ -126,7 +126,7 @@ def _read(row: Row, requests: Mapping[str, Row], branches: Mapping[str, str]) ->
         values["cost_usd"] = values["cost"] / 1_000_000
     if request := requests.get(values["id"]):
         values |= _asked(request, values["project_path"])
-    return msgspec.convert(values, SessionView)
+    return msgspec.convert(values, PresentSession)
 
 
 def _asked(request: Row, project: str) -> dict[str, str]:

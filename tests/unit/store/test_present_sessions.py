@@ -18,8 +18,8 @@ from rookery.model.facts import (
     UsageReported,
 )
 from rookery.model.permissions import DIALOG, Call
-from rookery.model.session_views import SessionView
-from rookery.store import requests, session_views, sessions, tool_calls
+from rookery.model.present_sessions import PresentSession
+from rookery.store import present_sessions, requests, sessions, tool_calls
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
 from tests.support.fakes.clock import FakeClock
@@ -33,8 +33,8 @@ def _settled(db: Connection, journal: Journal) -> None:
     settle_in(db, journal)
 
 
-def view(db: Connection) -> SessionView:
-    return session_views.get(db, WORKER, branches={})
+def view(db: Connection) -> PresentSession:
+    return present_sessions.get(db, WORKER, branches={})
 
 
 def test_a_session_shows_its_tool_and_its_argument_while_the_tool_runs(
@@ -90,11 +90,11 @@ def test_an_answer_is_unread_until_it_was_shown(
     journal.append(db, TurnStarted(WORKER, "One."), TurnEnded(WORKER, "First."))
     before = view(db)
     assert before.last_answer_at
-    session_views.mark_seen(db, WORKER, until=before.last_answer_at)
+    present_sessions.mark_seen(db, WORKER, until=before.last_answer_at)
     shown = view(db)
     clock.advance(1)
     journal.append(db, TurnStarted(WORKER, "Two."), TurnEnded(WORKER, "Second."))
-    session_views.mark_seen(db, WORKER, until=before.last_answer_at)  # it moves forward only
+    present_sessions.mark_seen(db, WORKER, until=before.last_answer_at)  # it moves forward only
 
     assert [before.is_unread, shown.is_unread, view(db).is_unread] == [True, False, True]
 
@@ -102,10 +102,10 @@ def test_an_answer_is_unread_until_it_was_shown(
 def test_a_turn_that_was_shown_as_it_happened_is_read(db: Connection, journal: Journal) -> None:
     number = journal.append(db, TurnStarted(WORKER, "One."))
     journal.append(db, TurnEnded(WORKER, "First."))
-    session_views.mark_turn_seen(db, WORKER, turn=0)
+    present_sessions.mark_turn_seen(db, WORKER, turn=0)
     before = view(db)
 
-    session_views.mark_turn_seen(db, WORKER, turn=number)
+    present_sessions.mark_turn_seen(db, WORKER, turn=number)
 
     assert [before.is_unread, view(db).is_unread] == [True, False]
 
@@ -154,7 +154,7 @@ def test_a_list_has_branches_and_knows_what_was_resumed(
     sessions.add(db, make(journal, "later", continues=ANNA, project_path="/code"))
     long_ago = datetime(2000, 1, 1, tzinfo=UTC)
 
-    listed = session_views.listed(db, ended_after=long_ago, branches={"/code": "main"})
+    listed = present_sessions.listed(db, ended_after=long_ago, branches={"/code": "main"})
 
     known: dict[str, Any] = {each.id: (each.branch, each.is_resumed) for each in listed}
     assert known == {
@@ -163,8 +163,8 @@ def test_a_list_has_branches_and_knows_what_was_resumed(
         WORKER: ("", False),
         "later": ("main", False),
     }
-    assert session_views.live_folders(db) == ["/code"]
-    assert [each.id for each in session_views.of_ids(db, [BERT], branches={})] == [BERT]
+    assert present_sessions.live_folders(db) == ["/code"]
+    assert [each.id for each in present_sessions.of_ids(db, [BERT], branches={})] == [BERT]
 
 
 def test_tool_calls_are_listed_by_turn_with_their_arguments(
