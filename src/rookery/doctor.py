@@ -238,7 +238,7 @@ def _troubles(trouble: Trouble) -> Iterator[Check]:
         ("parked", trouble.parked, "entries that a reader choked on"),
         ("hooks", trouble.hooks, "hook calls that nothing could be made of"),
     ):
-        advice = "" if number == 0 else "see: rookery logs"
+        advice = "" if number == 0 else "see: rookery daemon logs"
         yield Check(name, number == 0, f"{number} {meaning}", advice)
     doubts = tuple(map(_shown, trouble.doubts))
     advice = "look whether they did: rookery output NAME" if doubts else ""

@@ -11,7 +11,7 @@ import pytest
 from rookery import cli
 from rookery.client import Client
 from rookery.client.decoding import read
-from rookery.client.sessions import SessionInfo
+from rookery.client.sessions import ListedSession
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, client: Client, *words: str) -> object:
@@ -66,5 +66,5 @@ def made(name: str, **known: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
     return {"id": name, "name": name, **usual, **known}
 
 
-def session(name: str, **known: object) -> SessionInfo:
-    return read(SessionInfo, made(name, **known))
+def session(name: str, **known: object) -> ListedSession:
+    return read(ListedSession, made(name, **known))

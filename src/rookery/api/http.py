@@ -163,7 +163,9 @@ async def _drop_disconnected(request: Request, error: Exception) -> Response:
 
 async def _report_failure(request: Request, error: Exception) -> Response:
     """Answer an internal error in the usual form. The log has the details."""
-    return _error(500, "failed", f"Rookery failed at this ({error!r}). See:  rookery logs")
+    return _error(
+        500, "failed", f"Rookery failed at this ({error!r}). See:  rookery daemon logs"
+    )
 
 
 async def _refuse_unencodable(request: Request, error: Exception) -> Response:

@@ -36,6 +36,7 @@ class EventFields(DaemonAnswer, frozen=True):
     by: str = ""
     prompt: str = ""
     tool: str = ""
+    argument: str = ""
     asks: str = ""
     message: str = ""
     last_words: str = ""

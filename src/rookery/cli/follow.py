@@ -164,7 +164,7 @@ class Follower:
                 front.asked = ("", "")
                 self._show_prompt(front, fact.prompt, fact.at)
             case "tool-called":
-                self.tell(ToolNotice(front.id, front.name, at=fact.at, tool=fact.tool))
+                self.tell(ToolNotice(front.id, front.name, fact.at, fact.tool, fact.argument))
             case "input-asked":
                 self._show_asked(front, fact.asks, fact.message, fact.at)
             case "input-settled":

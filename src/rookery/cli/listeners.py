@@ -12,10 +12,10 @@ import click
 
 from rookery.cli.blocked import why_blocked
 from rookery.cli.completion import session_names
+from rookery.cli.conversation import UNHEARD
 from rookery.cli.daemon_waits import WaitGoal, how_many
 from rookery.cli.end_texts import ended_by
 from rookery.cli.exit_codes import FAILED
-from rookery.cli.messages import UNHEARD
 from rookery.cli.names import known_sessions, name_of, with_names
 from rookery.cli.options import SECONDS, as_json, examples, pass_client
 from rookery.cli.render import HELD, ago, local, plain, reply, say, say_line, show_json

@@ -2,59 +2,222 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TypedDict, TypeVar, Unpack
 
 import click
 
+from rookery.cli.colour import colour_option
+from rookery.cli.completion import agent_names
 from rookery.cli.daemon_problems import lost_hint
-from rookery.cli.options import as_json, pass_client
-from rookery.cli.render import HELD, at_deadline, out_of_date, remark, reply, rules_warning
-from rookery.cli.session_table import show_sessions
+from rookery.cli.options import as_json, examples, pass_client
+from rookery.cli.render import (
+    HELD,
+    at_deadline,
+    count,
+    out_of_date,
+    remark,
+    rules_warning,
+    say,
+    say_line,
+    show_json,
+    until,
+)
+from rookery.cli.session_table import SessionTable
+from rookery.cli.tables import width_here
 from rookery.client import Client
-from rookery.client.sessions import PendingInfo, SessionList, list_sessions
+from rookery.client.sessions import ListedSession, PendingInfo, SessionList, list_sessions
+from rookery.model.errors import BadInput
+from rookery.presentation.folders import is_within
+from rookery.presentation.order import ranked
+from rookery.presentation.states import Standing, is_hidden, standing
+from rookery.quick_python_import import import_quickly
+
+C = TypeVar("C", bound=Callable[..., object])
+
+#: Printed if no session has ever been started here.
+INVITATION = 'No sessions. Start one:  rookery start --agent demo "say: Hello"'
 
 
-@click.command()
-@click.option("--all", "-a", "everything", is_flag=True, help="Also older and hidden ones.")
-@click.option("--tree", is_flag=True, help="Show each below the session that started it.")
-@click.option("--tag", "-t", "tags", multiple=True, help="Only with this tag. Can be repeated.")
+class ListOptions(TypedDict):
+    everything: bool
+    is_tree: bool
+    is_long: bool
+    is_quiet: bool
+    is_watching: bool
+    is_waiting: bool
+    agent: str
+    project: str
+    tags: tuple[str, ...]
+    as_json: bool
+
+
+def _selecting(command: C) -> C:
+    """Add the options that select sessions."""
+    options = (
+        click.option(
+            "--all", "-a", "everything", is_flag=True, help="Also ended and hidden ones."
+        ),
+        click.option("--waiting", "is_waiting", is_flag=True, help="Only those that need you."),
+        click.option(
+            "--agent", default="", shell_complete=agent_names, help="Only of this agent."
+        ),
+        click.option(
+            "--project",
+            default="",
+            type=click.Path(file_okay=False),
+            help="Only in this folder or below.",
+        ),
+        click.option(
+            "--tag", "-t", "tags", multiple=True, help="Only with this tag. Can be repeated."
+        ),
+    )
+    for each in reversed(options):
+        command = each(command)
+    return command
+
+
+def _showing(command: C) -> C:
+    """Add the options that say how sessions are shown."""
+    options = (
+        click.option(
+            "--long", "-l", "is_long", is_flag=True, help="Also ids, models, modes and costs."
+        ),
+        click.option("--quiet", "-q", "is_quiet", is_flag=True, help="Only names."),
+        click.option(
+            "--tree", "is_tree", is_flag=True, help="Show each below the one that started it."
+        ),
+        click.option(
+            "--watch",
+            "-w",
+            "is_watching",
+            is_flag=True,
+            help="Show the list again after each event, until Ctrl-C.",
+        ),
+    )
+    for each in reversed(options):
+        command = each(command)
+    return command
+
+
+@click.command(
+    epilog=examples(
+        "rookery ls -l --agent demo",
+        "rookery ls --waiting --watch",
+        "rookery end $(rookery ls -q)",
+    )
+)
+@_selecting
+@_showing
+@colour_option
 @as_json
 @pass_client
-def ls(
-    daemon: Client, *, everything: bool, tree: bool, tags: tuple[str, ...], as_json: bool
-) -> None:
-    """List sessions; those that wait for you come first."""
-    listed = list_sessions(daemon, all=everything, tags=tags)
-    reply(listed, partial(_show_list, listed, as_tree=tree), as_json=as_json)
+def ls(daemon: Client, **options: Unpack[ListOptions]) -> None:
+    """List sessions and what each does now; those that need you come first.
+
+    Ended sessions are left out, except those that failed and that you have not seen yet. With
+    --json, sessions that ended in the last hour are included.
+    """
+    if options["is_watching"]:
+        if options["as_json"]:
+            raise BadInput("use --watch or --json; for programs there is `rookery events`.")
+        # Imported only when it is needed: threads and queues would slow down every list.
+        watch = import_quickly("rookery.cli.watch").watch
+        watch(daemon, partial(_screen, options=options), partial(_fetch, daemon, options))
+        return
+    listed = _fetch(daemon, options)
+    if options["as_json"]:
+        selected = _selected(listed.sessions, options, hides=False)
+        show_json({**listed.json, "sessions": [each.json for each in selected]})
+        return
+    shown = _selected(listed.sessions, options)
+    if options["is_quiet"]:
+        for each in ranked(shown):
+            say_line(each.name)
+        return
+    for warning in _warnings(listed):
+        remark(warning)
+    if shown:
+        click.echo("\n".join(_table(listed, shown, options).lines(width_here())))
+    else:
+        say(_nothing(listed, options))
 
 
-def _show_list(listed: SessionList, *, as_tree: bool) -> None:
-    if listed.holding:
-        remark(HELD)
-    if listed.trouble:
-        remark(out_of_date(listed.trouble))
-    if listed.hooks_problem:
-        remark(f"{listed.hooks_problem}.")
-    if listed.rules_problem:
-        remark(rules_warning(listed.rules_problem))
-    if listed.lost:
-        remark(lost_hint(listed.lost))
-    show_sessions(
-        listed.sessions,
+def _fetch(daemon: Client, options: ListOptions) -> SessionList:
+    return list_sessions(daemon, all=options["everything"], tags=options["tags"])
+
+
+def _screen(listed: SessionList, width: int, *, options: ListOptions) -> list[str]:
+    """Return the lines that ``--watch`` shows."""
+    shown = _selected(listed.sessions, options)
+    table = _table(listed, shown, options).lines(width) if shown else []
+    return [*_warnings(listed), *(table or [_nothing(listed, options)])]
+
+
+def _selected(
+    sessions: Sequence[ListedSession], options: ListOptions, *, hides: bool = True
+) -> list[ListedSession]:
+    """Return the sessions that the options ask for."""
+    folder = os.path.realpath(options["project"]) if options["project"] else ""
+    return [
+        each
+        for each in sessions
+        if (options["everything"] or not hides or not is_hidden(each))
+        and (not options["is_waiting"] or standing(each) is Standing.NEEDS_YOU)
+        and (not options["agent"] or each.agent == options["agent"])
+        and (not folder or is_within(each.project_path, folder))
+    ]
+
+
+def _table(
+    listed: SessionList, shown: Sequence[ListedSession], options: ListOptions
+) -> SessionTable:
+    return SessionTable(
+        shown,
         kept=listed.kept,
         failures=listed.failures,
-        asked=_deadlines(listed.pending, listed.on_timeout),
-        as_tree=as_tree,
+        notes=_deadlines(listed.pending, listed.on_timeout),
+        is_tree=options["is_tree"],
+        is_long=options["is_long"],
     )
 
 
-def _deadlines(pending: Mapping[str, PendingInfo], on_timeout: str) -> dict[str, str]:
-    """Return a note for each session about the deadline of its request, or that it passed."""
+def _warnings(listed: SessionList) -> Iterator[str]:
+    if listed.holding:
+        yield HELD
+    if listed.trouble:
+        yield out_of_date(listed.trouble)
+    if listed.hooks_problem:
+        yield f"{listed.hooks_problem}."
+    if listed.rules_problem:
+        yield rules_warning(listed.rules_problem)
+    if listed.lost:
+        yield lost_hint(listed.lost)
+
+
+def _nothing(listed: SessionList, options: ListOptions) -> str:
+    """Return why the list is empty, and what to do."""
+    if not listed.sessions:
+        return INVITATION
+    if options["is_waiting"]:
+        return "No session needs you."
+    if options["agent"] or options["project"] or options["tags"]:
+        return "No session matches. See all:  rookery ls -a"
+    ended = count(len(listed.sessions), "session")
+    return f"No session is live; {ended} ended recently. Show them:  rookery ls -a"
+
+
+def _deadlines(
+    pending: Mapping[str, PendingInfo], on_timeout: str
+) -> dict[str, tuple[str, str]]:
+    """Return notes for each session about the deadline of its request, or that it passed."""
     notes = {}
     for session, each in pending.items():
         if each.missed:
-            notes[session] = "missed"
+            notes[session] = ("missed", "missed")
         elif each.deadline:
-            notes[session] = at_deadline(each.deadline, on_timeout, each.fallback)
+            whole = at_deadline(each.deadline, on_timeout, each.fallback)
+            notes[session] = (whole, until(each.deadline))
     return notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -12,13 +12,13 @@ import click
 
 from rookery.cli.blocked import how_to_answer, open_requests, why_blocked
 from rookery.cli.completion import of_session
-from rookery.cli.daemon_waits import await_return, goes_on, patiently, stoppable
+from rookery.cli.daemon_waits import goes_on, patiently, stoppable
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.options import SECONDS, as_json, pass_client
 from rookery.cli.prompts import prompt_of
-from rookery.cli.render import HELD, complain, count, plain, remark, reply, say, show_json
-from rookery.cli.tables import cut
-from rookery.client import Client, ConnectionLost
+from rookery.cli.render import HELD, complain, count, remark, reply, say, show_json
+from rookery.cli.seen import note_seen
+from rookery.client import Client
 from rookery.client.messages import (
     DeliveryInfo,
     MessageInfo,
@@ -31,19 +31,12 @@ from rookery.client.sessions import (
     MessageProgress,
     SessionInfo,
     TurnInfo,
-    TurnsInfo,
-    Undelivered,
-    show_screen,
-    show_turns,
 )
 from rookery.model.errors import NotRunning, TimedOut
 from rookery.model.reason_texts import first_line
 
 #: Seconds for a message to leave; after that it is reported as waiting.
 DEPARTURE_TIMEOUT_S = 1.0
-
-#: The text about messages that no turn has taken up, by step.
-UNHEARD = {"failed": "not delivered", "unsure": "it may not have arrived"}
 
 #: Steps in which a message no longer waits.
 _LEFT = frozenset({"submitted", "acknowledged", "unsure", "failed"})
@@ -150,6 +143,7 @@ def ask(
     elif turn.how != "failed":
         say(turn.answer)
         _tell_if_unread(turn, outcome.session)
+        note_seen(daemon, outcome.session.id, [turn.ended_at])
     if turn.how == "failed":
         complain(f"the turn failed: {turn.answer or first_line(outcome.session.reason)}")
     elif turn.how != "finished":
@@ -204,92 +198,3 @@ def _tell_of_command(delivery: DeliveryInfo, *, as_json: bool) -> None:
 def _tell_of_dialog(daemon: Client, session: SessionInfo) -> None:
     complain(f"{session.name} waits for you: {first_line(session.reason)}")
     remark(f"  {how_to_answer(session, open_requests(daemon, session.id))}")
-
-
-@click.command()
-@click.option("--follow", "-f", is_flag=True, help="Follow new turns.")
-@click.option("--last", type=click.IntRange(1), default=None, help="Only the last N turns.")
-@as_json
-@of_session
-@pass_client
-def output(daemon: Client, *, name: str, follow: bool, last: int | None, as_json: bool) -> None:
-    """Print the prompts and answers of a session."""
-    ask = partial(show_turns, daemon, name, last=last or 200)
-    try:
-        turns = ask()
-    except ConnectionLost:  # the daemon restarts
-        await_return(daemon, otherwise=goes_on(name))
-        turns = ask()
-    if as_json:
-        show_json({part: turns.json[part] for part in ("turns", "unheard")})
-        return
-    print_turns(turns.turns, turns.session)
-    if follow:
-        turns = _follow(daemon, turns)
-    elif not turns.turns:
-        _show_screen_instead(daemon, turns.session)
-    _show_rest(turns)
-
-
-def _show_screen_instead(daemon: Client, session: SessionInfo) -> None:
-    """Show the screen of a session without turns, unless its reason contains it."""
-    if session.is_headless:
-        say(f"{session.name} has no terminal, and has answered nothing yet.")
-    elif session.status != "failed" or "\n" not in session.reason.strip():
-        lines = show_screen(daemon, session.id).lines
-        say("\n".join(line.rstrip() for line in lines).strip() or "Nothing yet.")
-
-
-def _follow(daemon: Client, turns: TurnsInfo) -> TurnsInfo:
-    """Print turns as they end until the session ends."""
-    session = turns.session
-    running = {turn.started_at for turn in turns.turns if turn.ended_at is None}
-    while not turns.session.ended_at:
-        after = turns.count
-        turns = patiently(
-            daemon,
-            partial(show_turns, daemon, session.id, after=after),
-            timeout=60.0,
-            otherwise=goes_on(session.name),
-        )
-        new = turns.count - after
-        for turn in [turn for turn in turns.turns if turn.ended_at][-new:] if new else []:
-            if turn.started_at not in running:
-                _show_prompt(turn.prompt)
-            _show_answer(turn, session)
-        sys.stdout.flush()
-    return turns
-
-
-def print_turns(turns: Iterable[TurnInfo], session: SessionInfo) -> None:
-    for turn in turns:
-        _show_prompt(turn.prompt)
-        _show_answer(turn, session)
-
-
-def _show_prompt(prompt: str, note: str = "") -> None:
-    click.secho("❯ " + cut(plain(" ".join(prompt.split())), 200), bold=True, nl=False)
-    say(f"  ({note})" if note else "")
-
-
-def _show_answer(turn: TurnInfo, session: SessionInfo) -> None:
-    if turn.ended_at:
-        say(turn.answer or f"({turn.how})")
-    elif session.is_asking:
-        say(f"… (it waits for you: {first_line(session.reason)})")
-    else:
-        say("… (it is working)")
-    say()
-
-
-def _show_rest(turns: TurnsInfo) -> None:
-    """Print the messages that no turn took up and, for a failed session, its reason."""
-    for each in turns.unheard:
-        _show_prompt(each.words, UNHEARD.get(each.step, _waits(each)))
-    if turns.session.status == "failed":
-        say(f"{turns.session.name} failed: {turns.session.reason}")
-
-
-def _waits(unheard: Undelivered) -> str:
-    why = unheard.blocked_by
-    return f"it waits: {why.removesuffix('.')}" if why else "it waits"

@@ -10,6 +10,7 @@ from datetime import datetime
 
 import click
 
+from rookery.cli.conversation import tool_line
 from rookery.cli.end_texts import ended_by
 from rookery.cli.names import is_session, with_names_from
 from rookery.cli.notices import (
@@ -31,8 +32,8 @@ from rookery.client import Client
 from rookery.client.sessions import SessionInfo
 from rookery.model.reason_texts import first_line
 
-#: Terminal cells for a tool's name, and for the reason of a session's end.
-MAX_TOOL_CELLS, MAX_REASON_CELLS = 60, 400
+#: Terminal cells for a tool call, and for the reason of a session's end.
+MAX_TOOL_CELLS, MAX_REASON_CELLS = 160, 400
 
 
 def print_json(notice: FollowNotice) -> None:
@@ -77,7 +78,7 @@ class NoticePrinter:
                 _show_words(notice.words)
             case ToolNotice():
                 self._head(notice)
-                say(f"🔧 {_line(notice.tool, MAX_TOOL_CELLS)}")
+                say(_line(tool_line(notice.tool, notice.argument), MAX_TOOL_CELLS))
             case AsksNotice():
                 self._tell_asked(notice)
 

@@ -62,6 +62,7 @@ class PromptNotice(SessionNotice, frozen=True, tag="prompt"):
 class ToolNotice(SessionNotice, frozen=True, tag="tool"):
     at: str
     tool: str
+    argument: str = ""
 
 
 class AsksNotice(SessionNotice, frozen=True, tag="asks"):

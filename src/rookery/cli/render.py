@@ -5,24 +5,24 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import click
 
+from rookery.cli import colour
 from rookery.client.decoding import DaemonAnswer
+from rookery.presentation import activity, texts
+from rookery.presentation.ages import age, time_left
+from rookery.presentation.folders import with_tilde
+from rookery.presentation.texts import TURNING_CHARACTERS
 
-#: Control characters and characters that change the direction of text: agents' texts are
-#: printed and must not control the terminal.
-_TURNING = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_TURNING}]")
+#: Commands import these from here, with the functions that print.
+plain, one_line, count = texts.plain, texts.one_line, texts.count
+running_on, is_colourful = activity.running_on, colour.is_colourful
 
-#: The characters of these that the JSON encoder does not escape.
-_LEFT_BY_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{_TURNING}]")
-
-#: Line breaks: in a table, text after one would look like a row.
-_BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+#: The control characters that the JSON encoder does not escape.
+_LEFT_BY_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{TURNING_CHARACTERS}]")
 
 #: Printed where a user may wonder why no message arrives.
 HELD = "Deliveries are on hold. Resume them with:  rookery release"
@@ -62,16 +62,6 @@ def does(state: str) -> str:
     return asks.get(state, f"is {state}")
 
 
-def plain(text: str) -> str:
-    return _CONTROL.sub("", text)
-
-
-def one_line(text: str) -> str:
-    """Return text without control characters and line breaks."""
-    # Fast path: printable text contains neither.
-    return text if text.isprintable() else plain(_BREAKS.sub(" ", text))
-
-
 def reply(
     answer: DaemonAnswer | object, shown: str | Callable[[], None], *, as_json: bool
 ) -> None:
@@ -94,24 +84,13 @@ def safe_json(text: str) -> str:
     return _LEFT_BY_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def running_on(commands: int) -> str:
-    """Return how many commands of an agent still run after its turn, as text."""
-    return f"{count(commands, 'command')} still {'runs' if commands == 1 else 'run'}"
-
-
-def is_colourful() -> bool:
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
 def short(path: str) -> str:
     """Abbreviate the user's home in a path to a tilde."""
-    home = os.path.expanduser("~")  # noqa: PTH111 - a prefix of text, not a path
-    is_below = path == home or path.startswith(f"{home}/")
-    return plain("~" + path.removeprefix(home) if is_below else path)
+    return plain(with_tilde(path, own_home()))
+
+
+def own_home() -> str:
+    return os.path.expanduser("~")  # noqa: PTH111 - a prefix of text, not a path
 
 
 def local(moment: str) -> str:
@@ -121,9 +100,7 @@ def local(moment: str) -> str:
 
 def until(moment: str) -> str:
     """Return the time left until a moment."""
-    remaining = datetime.fromisoformat(moment) - datetime.now(UTC)
-    minutes, seconds = divmod(max(int(remaining.total_seconds()), 0), 60)
-    return f"{minutes}m{seconds:02}s" if minutes else f"{seconds}s"
+    return time_left(moment, datetime.now(UTC))
 
 
 def at_deadline(moment: str, on_timeout: str, fallback: str) -> str:
@@ -142,8 +119,4 @@ def at_deadline(moment: str, on_timeout: str, fallback: str) -> str:
 
 def ago(moment: str) -> str:
     """Return the time since a moment."""
-    seconds = int((datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds())
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
-        if seconds >= size:
-            return f"{seconds // size}{unit}"
-    return f"{max(seconds, 0)}s"
+    return age(moment, datetime.now(UTC))

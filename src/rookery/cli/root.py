@@ -12,6 +12,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Sessions": {
         "start": "start",
         "ls": "ls",
+        "show": "show",
         "wait": "sessions",
         "attach": "terminal",
         "screen": "terminal",
@@ -31,7 +32,8 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Messages": {
         "send": "messages",
         "ask": "messages",
-        "output": "messages",
+        "output": "output",
+        "logs": "output",
         "copy": "copy",
     },
     "Agents together": {
@@ -59,7 +61,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "up": "daemon",
         "down": "daemon",
         "status": "daemon_status",
-        "logs": "logs",
+        "daemon": "daemon_group",
         "service": "service",
     },
     "Maintenance": {
@@ -77,6 +79,9 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
 }
 
+#: Other names of commands, which the help does not list.
+ALIASES = {"inspect": "show"}
+
 _MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
 
 
@@ -87,6 +92,7 @@ class LazyGroup(click.Group):
         return list(_MODULES)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        name = ALIASES.get(name, name)
         if name not in _MODULES:
             return None
         # Imported by name: importing all modules at the top would slow down every command.

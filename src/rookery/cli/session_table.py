@@ -2,123 +2,163 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import click
+from msgspec import Struct, field
 
-from rookery.cli.end_texts import ended_by
 from rookery.cli.names import with_names
-from rookery.cli.render import ago, count, is_colourful, one_line, plain, running_on, say, short
-from rookery.cli.tables import Layout, line_of, width_here
-from rookery.client.sessions import SessionInfo, WaitingInfo
-from rookery.model.reason_texts import first_line
+from rookery.cli.render import is_colourful, one_line, own_home, plain
+from rookery.cli.tables import Layout, cut, line_of
+from rookery.client.sessions import ListedSession, WaitingInfo
+from rookery.presentation.activity import Surroundings, activity
+from rookery.presentation.ages import age
+from rookery.presentation.folders import short_folders
+from rookery.presentation.order import ranked, tree
+from rookery.presentation.states import Standing, standing, state_word
 
-_LAYOUT = Layout(
-    titles=("NAME", "AGENT", "STATE", "SINCE", "PROJECT", "WHAT"),
-    spared=("PROJECT", "AGENT", "SINCE"),
-    shrinking=("PROJECT", "WHAT"),
+#: Cells that the last column has before others are cut or dropped; in a wide terminal it has
+#: at least this part of the width.
+ROOM_CELLS, ROOM_PART = 30, 0.4
+
+#: Below these widths notes are short, marks are in the last column, and names have no label.
+NOTED_CELLS, MARKED_CELLS, LABELLED_CELLS = 160, 100, 60
+
+#: Cells for the window's name of a session that Rookery did not start.
+MAX_LABEL_CELLS = 16
+
+_SHORT = Layout(
+    titles=("NAME", "AGENT", "STATE", "SINCE", "PROJECT", "BRANCH", "WHAT"),
+    spared=("BRANCH", "AGENT", "PROJECT", "SINCE"),
+    shrinking=("PROJECT", "BRANCH", "WHAT"),
     last_resort="WHAT",
+    cut_at_start=frozenset({"PROJECT"}),
+)
+
+_LONG = Layout(
+    titles=(
+        *("NAME", "ID", "AGENT", "MODEL", "MODE", "STATE", "SINCE", "TOKENS", "COST"),
+        *("PROJECT", "BRANCH", "WHAT"),
+    ),
+    spared=("MODE", "PROJECT", "BRANCH", "SINCE", "MODEL", "TOKENS", "AGENT"),
+    shrinking=("PROJECT", "BRANCH", "WHAT"),
+    last_resort="WHAT",
+    cut_at_start=frozenset({"PROJECT"}),
 )
 
 _COLOURS = {
-    "working": "green",
-    "idle": "blue",
-    "permission": "yellow",
-    "question": "yellow",
-    "starting": "cyan",
-    "closing": "cyan",
-    "failed": "red",
+    Standing.NEEDS_YOU: "yellow",
+    Standing.FAILED: "red",
+    Standing.WORKING: "green",
+    Standing.STARTING: "cyan",
+    Standing.IDLE: "blue",
+    Standing.CLOSING: "cyan",
 }
 
-#: Sessions that wait for the user come first, then sessions that are free for a new task.
-_ORDER = ("permission", "question", "failed turn", "idle", "working", "starting", "closing")
+
+class SessionTable(Struct, frozen=True):
+    """Sessions, and what is known about them besides their rows."""
+
+    sessions: Sequence[ListedSession]
+    kept: Mapping[str, WaitingInfo] = field(default_factory=dict)  #: waiting messages
+    failures: Mapping[str, str] = field(default_factory=dict)  #: texts of failed turns
+    #: Notes about requests that have a deadline, or were missed: in full, and short.
+    notes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    is_tree: bool = False
+    is_long: bool = False
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def lines(self, width: int) -> list[str]:
+        """Return the table's lines, with the sessions that need the user first."""
+        ordered = [*self._ordered()]
+        rows = self._rows(ordered, width)
+        layout = self._layout(rows, width)
+        widths = layout.fit(rows, width)
+        head = line_of(layout.head, widths)
+        head = click.style(head, bold=True) if is_colourful() else head
+        lines = (line_of(row, widths, layout.cut_at_start) for row in rows)
+        return [head, *map(_coloured, lines, (each for _, each in ordered))]
+
+    def _layout(self, rows: Iterable[Mapping[str, str]], width: int) -> Layout:
+        """Return the columns; branches only if there are any."""
+        layout = _LONG if self.is_long else _SHORT
+        if not any(row["BRANCH"] for row in rows):
+            titles = tuple(title for title in layout.titles if title != "BRANCH")
+            layout = replace(layout, titles=titles)
+        part = 0 if self.is_long else int(width * ROOM_PART)
+        return replace(layout, room=max(ROOM_CELLS, part))
+
+    def _ordered(self) -> Iterable[tuple[int, ListedSession]]:
+        if self.is_tree:
+            return tree(self.sessions)
+        return ((0, each) for each in ranked(self.sessions))
+
+    def _rows(
+        self, ordered: Iterable[tuple[int, ListedSession]], width: int
+    ) -> list[dict[str, str]]:
+        rows = list[dict[str, str]]()
+        folders = short_folders({each.project_path for each in self.sessions}, own_home())
+        by_id = {each.id: each for each in self.sessions}
+        for depth, session in ordered:
+            row = _row(session, self.now, folders)
+            row["NAME"] = "  " * depth + _name(session, width)
+            if (mark := _mark(session)) and width >= MARKED_CELLS:
+                row["AGENT"] += f" ({mark})"
+            row["WHAT"] = with_names(self._what(session, width), by_id)
+            rows.append({title: _cell(text) for title, text in row.items()})
+        return rows
+
+    def _what(self, session: ListedSession, width: int) -> str:
+        around = Surroundings(
+            self.now, self.kept.get(session.id), self.failures.get(session.id, "")
+        )
+        text = activity(session, around)
+        if (mark := _mark(session)) and width < MARKED_CELLS:
+            text = f"{mark} · {text}"
+        if notes := self.notes.get(session.id):
+            text = f"[{notes[0] if width >= NOTED_CELLS else notes[1]}] {text}"
+        return text
 
 
-def show_sessions(
-    sessions: Sequence[SessionInfo],
-    *,
-    kept: Mapping[str, WaitingInfo] | None = None,
-    failures: Mapping[str, str] | None = None,
-    asked: Mapping[str, str] | None = None,
-    as_tree: bool = False,
-) -> None:
-    """Print a table as wide as the terminal, with the sessions that wait for the user first.
-
-    As a tree, each session is below the one that started it.
-    """
-    if not sessions:
-        say('No sessions. Start one:  rookery start --agent demo "say: Hello"')
-        return
-    waiting, failed = kept or {}, failures or {}
-    ranked, by_id = sorted(sessions, key=_rank), {each.id: each for each in sessions}
-    rows = []
-    for depth, each in _tree(ranked) if as_tree else ((0, each) for each in ranked):
-        description = _description(each, waiting.get(each.id), failed.get(each.id, ""))
-        if note := (asked or {}).get(each.id):
-            description = f"[{note}] {description}"
-        rows.append(_row(each, with_names(description, by_id), depth))
-    widths = _LAYOUT.fit(rows, width_here())
-    lines = [click.style(line_of(_LAYOUT.head, widths), bold=is_colourful())]
-    for row in rows:
-        line, colour = line_of(row, widths), _COLOURS.get(row["STATE"])
-        lines.append(click.style(line, fg=colour) if colour and is_colourful() else line)
-    click.echo("\n".join(lines))  # one echo, because each one flushes
-
-
-def _rank(session: SessionInfo) -> tuple[int, str]:
-    state = "failed turn" if session.has_failed_turn else _state(session)
-    rank = _ORDER.index(state) if state in _ORDER else len(_ORDER)
-    return rank, session.created_at
-
-
-def _tree(sessions: Sequence[SessionInfo]) -> Iterator[tuple[int, SessionInfo]]:
-    """Yield each session after the one that started it, with its depth in the tree."""
-    listed = {each.id for each in sessions}
-    children: dict[str | None, list[SessionInfo]] = {}
-    for each in sessions:
-        above = each.parent if each.parent in listed else None
-        children.setdefault(above, []).append(each)
-
-    def below(parent: str | None, depth: int) -> Iterator[tuple[int, SessionInfo]]:
-        for each in children.get(parent, ()):
-            yield depth, each
-            yield from below(each.id, depth + 1)
-
-    return below(None, 0)
-
-
-def _state(session: SessionInfo) -> str:
-    return "ended" if ended_by(session) else session.state
-
-
-def _row(session: SessionInfo, description: str, depth: int) -> Mapping[str, str]:
-    row = {
-        "NAME": "  " * depth + session.name,
+def _row(session: ListedSession, now: datetime, folders: Mapping[str, str]) -> dict[str, str]:
+    tokens = session.input_tokens + session.output_tokens
+    return {
+        "ID": session.id[:8],
         "AGENT": session.agent,
-        "STATE": _state(session),
-        "SINCE": ago(session.since),
-        "PROJECT": short(session.project_path),
-        "WHAT": " ".join(plain(description).split()),
+        "MODEL": session.model or "–",
+        "MODE": session.permission_mode or "–",
+        "STATE": state_word(session),
+        "SINCE": age(session.since, now) if session.since else "",
+        "TOKENS": f"{tokens:,}" if tokens else "–",
+        "COST": "–" if session.cost_usd is None else f"${session.cost_usd:.2f}",
+        "PROJECT": folders.get(session.project_path, ""),
+        "BRANCH": session.branch,
     }
-    return {title: one_line(cell) for title, cell in row.items()}
 
 
-def _description(session: SessionInfo, queued: WaitingInfo | None, failure: str) -> str:
-    """Return a session's subject, or the problem with it or with messages for it."""
-    about, state = session.reason or session.title, _state(session)
-    if queued and state == "idle" and queued.why:
-        return f"{_wait(queued)}: {queued.blocked_by}"
-    if queued and state in {"permission", "question", "working", "starting"}:
-        return f"{about}; {_wait(queued)}"
-    if session.has_failed_turn:
-        return f"failed: {failure}".removesuffix(": ")
-    if session.status == "failed":
-        return first_line(session.reason)
-    if ended := ended_by(session):
-        return ended
-    commands = session.background if state == "idle" else 0
-    return f"{running_on(commands)} · {about}" if commands else about
+def _mark(session: ListedSession) -> str:
+    """Return how a session is known that Rookery did not start."""
+    return session.runtime if session.runtime in {"observed", "headless"} else ""
 
 
-def _wait(queued: WaitingInfo) -> str:
-    return f"{count(queued.messages, 'message')} {'waits' if queued.messages == 1 else 'wait'}"
+def _name(session: ListedSession, width: int) -> str:
+    """Return the name, with the name of its window if a person has given it one."""
+    label = session.label if session.runtime == "observed" else ""
+    is_useful = label and label not in {session.name, session.agent}
+    if not is_useful or width < LABELLED_CELLS:
+        return session.name
+    return f"{session.name} ({cut(_cell(label), MAX_LABEL_CELLS)})"
+
+
+def _cell(text: str) -> str:
+    indent = len(text) - len(text.lstrip(" "))
+    return " " * indent + one_line(" ".join(plain(text).split()))
+
+
+def _coloured(line: str, session: ListedSession) -> str:
+    if not is_colourful():
+        return line
+    colour = _COLOURS.get(standing(session))
+    return click.style(line, fg=colour, bold=session.is_unread or None, dim=not colour or None)

@@ -11,6 +11,7 @@ import click
 from rookery.cli.completion import of_session
 from rookery.cli.options import as_json, pass_client
 from rookery.cli.render import reply
+from rookery.cli.seen import note_seen
 from rookery.client import Client
 from rookery.client.daemon import show_status
 from rookery.client.sessions import (
@@ -48,6 +49,7 @@ def attach(daemon: Client, name: str) -> None:
     if session.tmux_session is None or session.ended_at:
         raise BadInput(f"{session.name} is in no pane now. See:  rookery output {name}")
     socket = session.tmux_server or show_status(daemon).tmux_socket
+    note_seen(daemon, session.id, [session.last_activity_at])
     os.environ.pop("TMUX", None)  # so that attaching works within the user's own tmux, too
     target = _current_window(socket, session.tmux_pane) or session.tmux_session
     try:

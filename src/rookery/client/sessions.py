@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct, field, structs
 
 from rookery.client.decoding import DaemonAnswer, read
+from rookery.client.permissions import RequestInfo
 from rookery.client.transport import Client
 
 
@@ -35,6 +36,22 @@ class SessionInfo(DaemonAnswer, frozen=True):
     profile: str = ""
     tags: tuple[str, ...] = ()
     hidden: bool = False
+    label: str = ""
+    native_id: str | None = None
+    model: str = ""
+    permission_mode: str = ""
+    transcript_path: str = ""
+    started_at: str | None = None
+    last_activity_at: str = ""
+    last_tool: str = ""
+    tool_argument: str = ""
+    tool_at: str | None = None
+    tool_ended_at: str | None = None
+    tool_count: int = 0
+    denial_count: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seen_at: str | None = None
 
     @property
     def state(self) -> str:
@@ -52,6 +69,24 @@ class SessionInfo(DaemonAnswer, frozen=True):
     def has_failed_turn(self) -> bool:
         """Return whether the session is idle because its last turn failed."""
         return (self.activity, self.reason) == ("idle", "failed")
+
+
+class ListedSession(SessionInfo, frozen=True):
+    """A session with what it does now."""
+
+    last_turn: int = 0
+    last_prompt: str = ""
+    last_prompt_at: str | None = None
+    last_answer: str = ""
+    last_answer_at: str | None = None
+    last_outcome: str = ""
+    is_unread: bool = False
+    asked_tool: str = ""
+    asked_argument: str = ""
+    asked_folder: str = ""
+    branch: str = ""
+    is_resumed: bool = False
+    cost_usd: float | None = None
 
 
 class WaitingInfo(DaemonAnswer, frozen=True):
@@ -76,7 +111,7 @@ class PendingInfo(DaemonAnswer, frozen=True):
 
 
 class SessionList(DaemonAnswer, frozen=True):
-    sessions: tuple[SessionInfo, ...] = ()
+    sessions: tuple[ListedSession, ...] = ()
     kept: dict[str, WaitingInfo] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
     holding: bool = False
@@ -112,6 +147,14 @@ class TurnInfo(DaemonAnswer, frozen=True):
     how: str = ""
 
 
+class ToolCallInfo(DaemonAnswer, frozen=True):
+    number: int = 0
+    turn: int = 0
+    at: str = ""
+    tool: str = ""
+    argument: str = ""
+
+
 class MessageProgress(DaemonAnswer, frozen=True):
     """How far a message has come."""
 
@@ -136,6 +179,31 @@ class TurnsInfo(DaemonAnswer, frozen=True):
     turns: tuple[TurnInfo, ...] = ()
     count: int = 0
     unheard: tuple[Undelivered, ...] = ()
+    tools: tuple[ToolCallInfo, ...] = ()
+
+
+class RelativeInfo(DaemonAnswer, frozen=True):
+    """A session that started, was started by, or continues another one."""
+
+    id: str = ""
+    name: str = ""
+    status: str = ""
+
+
+class DetailsInfo(DaemonAnswer, frozen=True):
+    session: ListedSession = ListedSession()
+    parent: RelativeInfo | None = None
+    children: tuple[RelativeInfo, ...] = ()
+    continues: RelativeInfo | None = None
+    continued_by: tuple[RelativeInfo, ...] = ()
+    turns: int = 0
+    last: TurnInfo | None = None
+    queue: tuple[Undelivered, ...] = ()
+    requests: tuple[RequestInfo, ...] = ()
+
+
+class SeenUntilInfo(DaemonAnswer, frozen=True):
+    seen_at: str = ""
 
 
 class ClaimInfo(DaemonAnswer, frozen=True):
@@ -200,7 +268,7 @@ def list_sessions(
     return read(SessionList, daemon.get("sessions", **query))
 
 
-def find_sessions(daemon: Client, ids: Iterable[str]) -> tuple[SessionInfo, ...]:
+def find_sessions(daemon: Client, ids: Iterable[str]) -> tuple[ListedSession, ...]:
     """Return the sessions with these ids, whenever they ended."""
     return read(SessionList, daemon.get("sessions", ids=tuple(ids))).sessions
 
@@ -257,6 +325,21 @@ def show_turns(
     return read(
         TurnsInfo, daemon.get("sessions", session, "turns", timeout=timeout, **set_limits)
     )
+
+
+def show_conversation(daemon: Client, session: str, *, last: int) -> TurnsInfo:
+    """Return the last turns with the tool calls that were made in them."""
+    return read(TurnsInfo, daemon.get("sessions", session, "turns", last=last, tools=True))
+
+
+def show_details(daemon: Client, session: str) -> DetailsInfo:
+    """Return everything that is known about one session."""
+    return read(DetailsInfo, daemon.get("sessions", session, "details"))
+
+
+def mark_answers_seen(daemon: Client, session: str, *, until: str) -> SeenUntilInfo:
+    """Report that a person has seen the answers of a session that were given until a time."""
+    return read(SeenUntilInfo, daemon.post("sessions", session, "seen", until=until))
 
 
 def show_screen(daemon: Client, session: str, *, history: bool = False) -> ScreenInfo:

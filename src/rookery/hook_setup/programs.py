@@ -50,7 +50,7 @@ DAMAGED = Verdict(
 #: The end of the message that a hook program is missing or damaged.
 _CONSEQUENCE = (
     "rules do not hold for calls that need it. The daemon restores it within seconds;"
-    " if it cannot, see: rookery logs"
+    " if it cannot, see: rookery daemon logs"
 )
 
 #: Seconds between two checks of the programs.

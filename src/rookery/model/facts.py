@@ -181,6 +181,7 @@ class ToolCalled(_Fact, frozen=True):
     """A tool is about to run, if it is allowed."""
 
     tool: str
+    argument: str = ""  #: such as its command or its file; bounded
 
 
 class ToolUsed(_Fact, frozen=True):

@@ -10,7 +10,8 @@ from enum import StrEnum
 from typing import NewType
 
 from rookery.model.facts import SessionId
-from rookery.model.permissions import in_one_line, shortened
+from rookery.model.permissions import shortened
+from rookery.model.reason_texts import in_one_line
 
 NotificationId = NewType("NotificationId", int)
 

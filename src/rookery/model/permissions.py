@@ -12,6 +12,7 @@ from typing import Any, Literal, NewType, TypeAlias
 
 from rookery.model.facts import SessionId
 from rookery.model.folders import runs_command, working_folders
+from rookery.model.reason_texts import in_one_line
 
 RequestId = NewType("RequestId", str)
 
@@ -146,15 +147,6 @@ class Call:
 
 #: Characters of a summary; the request contains the whole input.
 MAX_SUMMARY_CHARACTERS = 2_000
-
-
-def in_one_line(text: str) -> str:
-    """Return a text in one line, with a symbol for each line break.
-
-    Without it, the second line of a command would read as part of a comment in the first.
-    """
-    lines = (" ".join(line.split()) for line in text.splitlines())
-    return " ↵ ".join(line for line in lines if line)
 
 
 def shortened(text: str, limit: int) -> str:

@@ -79,6 +79,9 @@ class Session:
     ended_at: datetime | None = None
     ended_by: str = ""
     last_tool: str = ""
+    tool_argument: str = ""  #: what the last tool was called with, such as its command
+    tool_at: datetime | None = None  #: when it was called
+    tool_ended_at: datetime | None = None  #: none while it runs, or if its end was not reported
     tool_count: int = 0
     denial_count: int = 0
     input_tokens: int = 0
@@ -91,6 +94,7 @@ class Session:
     tags: tuple[str, ...] = ()
     hidden: bool = False  #: lists leave it out while it needs no person
     lost: bool = False  #: it ended because the daemon, tmux or the computer did
+    seen_at: datetime | None = None  #: a person has seen the answers that were given until then
 
     @property
     def state(self) -> SessionState:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -15,6 +16,7 @@ from rookery.model.errors import CommandRefused, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.names import checked
+from rookery.model.present_sessions import PresentSession
 from rookery.model.reason_texts import first_line
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
@@ -24,11 +26,17 @@ from rookery.operations.idempotency import once
 from rookery.operations.long_poll import until
 from rookery.operations.lost_sessions import count_lost
 from rookery.operations.operation import Nothing, OfSession, Params
+from rookery.permissions.project_files import in_thread
 from rookery.sessions import commands
-from rookery.store import backlog, flags, turns
+from rookery.store import backlog, flags, present_sessions, tool_calls, turns
 from rookery.store import dialogs as stored_dialogs
 from rookery.store import sessions as stored_sessions
 from rookery.store.dialogs import PendingRequest
+from rookery.store.tool_calls import ToolCall
+from rookery.tracking.git_branches import branches_of
+
+#: Tool calls that are listed at once; earlier ones are left out.
+MAX_TOOL_CALLS = 5_000
 
 #: Sessions that may be requested by their ids at once.
 MAX_IDS = 1_000
@@ -45,6 +53,7 @@ class ListParams(Params):
 class TurnsParams(OfSession):
     last: Annotated[int, Field(ge=1, le=10_000)] = 200
     after: int = Field(0, ge=0, description="how many turns are known already")
+    tools: bool = Field(False, description="also list the tool calls of these turns")
     timeout: Annotated[float, Field(ge=0, le=600)] = 0.0
 
 
@@ -62,7 +71,7 @@ class RenameParams(OfSession):
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    sessions: list[Session]
+    sessions: list[PresentSession]
     kept: dict[SessionId, backlog.QueuedWords]  #: for sessions that have waiting messages
     failures: dict[SessionId, str]  #: the answer of a last turn that failed
     holding: bool = False  #: no message leaves until the hold is released
@@ -83,6 +92,7 @@ class Turns:
     turns: list[Turn]
     count: int  #: of all turns that ended
     unheard: list[backlog.Unheard]
+    tools: list[ToolCall] = field(default_factory=list)  #: if requested; oldest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +113,14 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
     rules_file = context.permissions.rules_file
     await rules_file.refresh(context.database, context.journal.clock)
     hooks_problem = find_problem(context.home)
+    branches = await current_branches(context)
 
     def read(db: Connection) -> Sessions:
         allowed = reach(context, db, caller, Need.READ)
         listed = (
-            stored_sessions.of_ids(db, params.ids)
+            present_sessions.of_ids(db, params.ids, branches=branches)
             if params.ids
-            else stored_sessions.listed(db, ended_after=since)
+            else present_sessions.listed(db, ended_after=since, branches=branches)
         )
         visible = [
             each
@@ -137,6 +148,12 @@ def _is_shown(session: Session, params: ListParams) -> bool:
     """Return whether a session is not hidden, or shown nevertheless, and has all tags."""
     is_listed = params.all or params.ids or session.is_asking or not session.hidden
     return bool(is_listed) and {*params.tags} <= {*session.tags}
+
+
+async def current_branches(context: Context) -> dict[str, str]:
+    """Return the Git branches of the project folders of live sessions."""
+    folders = await context.database.read(present_sessions.live_folders)
+    return await in_thread(partial(branches_of, folders), otherwise={})
 
 
 def has_failed_turn(session: Session) -> bool:
@@ -177,14 +194,22 @@ async def show_turns(context: Context, caller: Caller, params: TurnsParams) -> T
         await _await_turns(context, caller, session.id, params)
 
     def read(db: Connection) -> Turns:
+        last_turns = turns.of_session(db, session.id, last=params.last)
         return Turns(
             session=stored_sessions.get(db, session.id),
-            turns=turns.of_session(db, session.id, last=params.last),
+            turns=last_turns,
             count=turns.count_ended(db, session.id),
             unheard=backlog.unheard(db, session.id),
+            tools=_calls(db, session.id, last_turns) if params.tools else [],
         )
 
     return await context.database.read(read)
+
+
+def _calls(db: Connection, session: SessionId, of_turns: Sequence[Turn]) -> list[ToolCall]:
+    """Return the tool calls from the first of some turns on."""
+    first = of_turns[0].number if of_turns else 0
+    return tool_calls.since(db, session, turn=first, limit=MAX_TOOL_CALLS)
 
 
 async def _await_turns(

@@ -158,7 +158,7 @@ class Supervisor:
                 raise
             except Exception as error:  # a supervised boundary: an internal error fails in time
                 if self._clock.now() >= deadline:
-                    message = f"{type(error).__name__}: {error}. See: rookery logs"
+                    message = f"{type(error).__name__}: {error}. See: rookery daemon logs"
                     raise RuntimeFailed(message) from error
                 await faults.back_off(error)
 

@@ -37,4 +37,4 @@ def project(db: Connection, fact: Fact, *, seq: int, at: datetime) -> None:
     if type(fact) in session_labels.PROJECTED:
         session_labels.project(db, fact)
     if type(fact) in usage.PROJECTED and (not is_late or isinstance(fact, UsageReported)):
-        usage.project(db, fact)
+        usage.project(db, fact, at=at)

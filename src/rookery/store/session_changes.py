@@ -52,6 +52,12 @@ update sessions set status = :status, activity = :activity, reason = :reason,
  coalesce(started_at, :now), started_at) where id = :id"""
 
 
+#: An agent may call several tools at once: only the end of the last one is stored.
+_SET_TOOL_END = """
+update sessions set last_activity_at = ?1,
+ tool_ended_at = iif(last_tool = ?3, ?1, tool_ended_at) where id = ?2"""
+
+
 def project(
     db: Connection, fact: Fact, before: SessionRow, *, at: datetime, parcel: int | None
 ) -> None:
@@ -74,8 +80,7 @@ def project(
             pass
     is_same = after == before.state
     if is_same and (origin, background) == (before.input_origin, before.background):
-        query = "update sessions set last_activity_at = ? where id = ?"
-        db.execute(query, (now, fact.session))
+        _note_activity(db, fact, now)
     else:
         values = {
             "id": fact.session,
@@ -92,8 +97,19 @@ def project(
         # Without the column ``status``, as usually, its indexes need no update.
         keeps_status = after.status is before.state.status
         db.execute(_SET_ACTIVITY if keeps_status else _SET_STATUS, values)
+        if isinstance(fact, facts.ToolUsed):
+            _note_activity(db, fact, now)
     if type(fact) in _KEPT:
         _keep(db, fact, now)
+
+
+def _note_activity(db: Connection, fact: Fact, now: str) -> None:
+    """Store when a session was last active, and the end of its tool if that was it."""
+    if isinstance(fact, facts.ToolUsed):
+        db.execute(_SET_TOOL_END, (now, fact.session, fact.tool))
+    else:
+        query = "update sessions set last_activity_at = ? where id = ?"
+        db.execute(query, (now, fact.session))
 
 
 def note_first_prompt(db: Connection, session: SessionId, prompt: str) -> None:

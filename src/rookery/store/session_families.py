@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import datetime
 from sqlite3 import Connection
 
@@ -61,6 +63,15 @@ _SIBLINGS = """
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """A session that started, was started by, or continues another one."""
+
+    id: SessionId
+    name: str
+    status: str
+
+
 def ancestors(db: Connection, session: SessionId) -> set[SessionId]:
     return _ids(db, _ANCESTORS, session)
 
@@ -97,6 +108,26 @@ def family(db: Connection, session: SessionId) -> set[SessionId]:
     """Return a session itself, its ancestors, siblings and descendants."""
     siblings = _ids(db, _SIBLINGS, session)
     return {session} | ancestors(db, session) | siblings | descendants(db, session)
+
+
+def children(db: Connection, session: SessionId) -> set[SessionId]:
+    """Return the sessions that a session has started itself."""
+    return _ids(db, "select id from sessions where parent = :session", session)
+
+
+def continuing(db: Connection, session: SessionId) -> set[SessionId]:
+    """Return the sessions that continue a session's conversation."""
+    return _ids(db, "select id from sessions where continues = :session", session)
+
+
+def relatives(db: Connection, ids: Collection[SessionId]) -> list[Relative]:
+    """Return the sessions with these ids by name and status, oldest first."""
+    rows = db.execute(
+        "select id, name, status from sessions where id in (select value from json_each(?))"
+        " order by created_at, id",
+        (json.dumps([*ids]),),
+    )
+    return [Relative(SessionId(row["id"]), row["name"], row["status"]) for row in rows]
 
 
 def trust_all(db: Connection, *, on: bool) -> None:

@@ -21,7 +21,10 @@ from rookery.store import relays
 
 #: The fields of a session: each is a column. ``asdict`` would copy every value.
 _COLUMNS = tuple(each.name for each in fields(Session))
-_TIMES = ("since", "created_at", "started_at", "last_activity_at", "ended_at")
+_TIMES = (
+    *("since", "created_at", "started_at", "last_activity_at", "ended_at"),
+    *("tool_at", "tool_ended_at", "seen_at"),
+)
 
 #: Queries for live sessions must use exactly this condition, or SQLite ignores their indexes.
 LIVE = "status in ('starting', 'running', 'closing')"
@@ -247,8 +250,13 @@ def is_live(db: Connection, session: SessionId) -> bool:
 
 def read_session(row: Row) -> Session:
     """Convert a row with all columns. Hand-written code would take three times as long."""
+    return msgspec.convert(session_values(row), Session)
+
+
+def session_values(row: Row) -> dict[str, Any]:
+    """Return the values of a row as the fields of a session have them."""
     values = dict(zip(row.keys(), row, strict=True))
     values["native_id"] = values["native_id"] or None
     values["tags"] = values["tags"].split()
     values["hidden"], values["lost"] = bool(values["hidden"]), bool(values["lost"])
-    return msgspec.convert(values, Session)
+    return values

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.model import facts
 from rookery.model.facts import Fact
+from rookery.store.timestamps import stamp
 
 #: The facts that change counts.
 PROJECTED: frozenset[type[Fact]] = frozenset(
@@ -13,17 +15,20 @@ PROJECTED: frozenset[type[Fact]] = frozenset(
 )
 
 
-def project(db: Connection, fact: Fact) -> None:
+def project(db: Connection, fact: Fact, *, at: datetime) -> None:
     """Add what ``fact`` reports to the counts."""
     match fact:
-        case facts.ToolCalled(session, tool):
+        case facts.ToolCalled(session, tool, argument):
             db.execute(
-                "update sessions set last_tool = ?, tool_count = tool_count + 1 where id = ?",
-                (tool, session),
+                "update sessions set last_tool = ?, tool_argument = ?, tool_at = ?,"
+                " tool_ended_at = null, tool_count = tool_count + 1 where id = ?",
+                (tool, argument, stamp(at), session),
             )
         case facts.CallDecided(session, _, "deny"):
             db.execute(
-                "update sessions set denial_count = denial_count + 1 where id = ?", (session,)
+                "update sessions set denial_count = denial_count + 1, tool_ended_at = ?"
+                " where id = ?",
+                (stamp(at), session),
             )
         case facts.UsageReported():
             _add_usage(db, fact)

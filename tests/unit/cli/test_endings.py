@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rookery.cli.end_texts import ended_by
-from rookery.cli.session_table import show_sessions
+from rookery.cli.session_table import SessionTable
 from rookery.client.sessions import SessionInfo
 from tests.support.cli import session
 
@@ -30,14 +30,13 @@ def test_it_is_said_by_whom_a_session_was_ended(status: str, by: str, read: str)
     assert ended_by(SessionInfo(status=status, ended_by=by)) == read
 
 
-def test_the_list_names_who_ended_a_session(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_names_who_ended_a_session() -> None:
     asked = {"activity": None, "status": "killed", "reason": "asked to end"}
     boss = session("boss", id=AGENT, ended_by="person", **asked)
     child = session("child", ended_by=f"session {AGENT}", **asked)
 
-    show_sessions([boss, child])
+    said = "\n".join(SessionTable([boss, child]).lines(120))
 
-    said = capsys.readouterr().out
     assert "killed" not in said
     assert "ended by you" in said
     assert "ended by boss" in said

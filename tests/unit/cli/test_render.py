@@ -3,15 +3,16 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 
+import click
 import pytest
 
 from rookery.cli import render
-from rookery.cli.messages import print_turns
+from rookery.cli.conversation import print_turns
 from rookery.cli.render import ago, at_deadline, complain, plain, reply, say, show_json
-from rookery.cli.session_table import show_sessions
+from rookery.cli.session_table import SessionTable
 from rookery.cli.tables import folded
 from rookery.client.decoding import read
-from rookery.client.sessions import SessionInfo, TurnInfo, WaitingInfo
+from rookery.client.sessions import SessionInfo, TurnInfo
 from rookery.model.reason_texts import first_line
 from tests.support.cli import session
 
@@ -21,146 +22,6 @@ EVIL = "\x1b]0;owned\x07\x1b[2Jred\x9b31m\r"
 @pytest.fixture(autouse=True)
 def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-
-
-def shown(capsys: pytest.CaptureFixture[str], *sessions: SessionInfo) -> list[str]:
-    show_sessions(sessions)
-    return capsys.readouterr().out.splitlines()
-
-
-def test_no_sessions_are_an_invitation(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "rookery start" in shown(capsys)[0]
-
-
-def test_a_table_says_who_where_and_what(capsys: pytest.CaptureFixture[str]) -> None:
-    head, row = shown(capsys, session("builder", reason="May it\nrun?", activity="permission"))
-
-    assert head.split() == ["NAME", "AGENT", "STATE", "SINCE", "PROJECT", "WHAT"]
-    assert row.split() == ["builder", "demo", "permission", "0s", "/repo", "May", "it", "run?"]
-
-
-def test_who_waits_for_a_person_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
-    states = ("working", "idle", "question", "permission")
-    sessions = [
-        session("over", status="failed", activity=None),
-        session("starting", status="starting", activity=None),
-        *(session(state, activity=state) for state in states),
-    ]
-
-    rows = shown(capsys, *sessions)[1:]
-
-    assert [row.split()[0] for row in rows] == [
-        *("permission", "question", "idle", "working", "starting", "over"),
-    ]
-
-
-@pytest.mark.spec("I5")
-def test_a_tree_has_each_below_the_one_that_started_it(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    sessions = [
-        session("worker", parent="anna", activity="working"),
-        session("anna", parent=None),
-        session("asking", parent="anna", activity="question"),
-        session("helper", parent="worker"),
-        session("orphan", parent="long-gone", activity="question"),
-    ]
-
-    show_sessions(sessions, as_tree=True)
-
-    names = [row.split("  demo")[0].rstrip() for row in capsys.readouterr().out.splitlines()]
-    assert names[1:] == ["orphan", "anna", "  asking", "  worker", "    helper"]
-
-
-@pytest.mark.parametrize("columns", [80, 100, 200])
-def test_a_table_fits(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    long = "/very/long/path" * 10
-
-    lines = shown(capsys, session("builder", project_path=long, title="言葉 " * 60))
-
-    assert all(
-        sum(2 if ord(each) > 0x2FFF else 1 for each in line) <= columns for line in lines
-    )
-    assert lines[1].count("…") == 2
-
-
-@pytest.mark.spec("I5")
-def test_a_table_fits_a_phone(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-
-    lines = shown(capsys, session("fix-parser-tests", activity="permission"))
-
-    assert max(map(len, lines)) <= 40
-
-
-@pytest.mark.spec("I5")
-@pytest.mark.parametrize(
-    ("columns", "titles"),
-    [
-        (100, ["NAME", "AGENT", "STATE", "SINCE", "PROJECT", "WHAT"]),
-        (60, ["NAME", "AGENT", "STATE", "SINCE", "WHAT"]),
-        (55, ["NAME", "STATE", "SINCE", "WHAT"]),
-        (48, ["NAME", "STATE", "WHAT"]),
-        (20, ["NAME", "STATE"]),
-    ],
-)
-def test_a_narrow_table_keeps_names_and_states_whole(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    columns: int,
-    titles: list[str],
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    one = session("fix-parser-tests", activity="permission", reason="May it use Bash? ls")
-
-    head, row = shown(capsys, one)
-
-    assert head.split() == titles
-    assert row.startswith("fix-parser-tests")
-    assert "permission" in row
-
-
-@pytest.mark.spec("I5")
-def test_a_failed_turn_comes_after_who_waits_and_before_who_rests(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    sessions = [
-        session("resting"),
-        session("failing", reason="failed"),
-        session("asking", activity="question", reason="Which?"),
-    ]
-
-    show_sessions(sessions, failures={"failing": "No luck\nat all"})
-
-    rows = capsys.readouterr().out.splitlines()[1:]
-    assert [row.split()[0] for row in rows] == ["asking", "failing", "resting"]
-    assert rows[1].endswith("failed: No luck at all")
-
-
-@pytest.mark.spec("I5")
-@pytest.mark.parametrize(
-    ("activity", "why", "told"),
-    [
-        ("working", "it is working", "Build it; 2 messages wait"),
-        ("idle", "", "Build it"),
-        ("idle", "a draft is there.", "2 messages wait: a draft is there."),
-        ("permission", "", "May it?; 2 messages wait"),
-    ],
-)
-def test_words_that_wait_are_counted(
-    capsys: pytest.CaptureFixture[str], activity: str, why: str, told: str
-) -> None:
-    reason = "May it?" if activity == "permission" else ""
-    one = session("a", activity=activity, reason=reason)
-
-    show_sessions([one], kept={"a": WaitingInfo(messages=2, why=why, obstacle=why)})
-
-    assert capsys.readouterr().out.splitlines()[1].endswith(told)
 
 
 @pytest.mark.parametrize(
@@ -188,25 +49,14 @@ def test_there_is_no_colour_where_nobody_wants_any(
     assert not render.is_colourful()
 
 
-def test_ones_own_home_is_short(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", "/home/anna")
-
-    inside = shown(capsys, session("a", project_path="/home/anna/repo"))
-    beside = shown(capsys, session("a", project_path="/home/annabel"))
-
-    assert "~/repo" in inside[1]
-    assert "/home/annabel" in beside[1]
-
-
 @pytest.mark.spec("K2")
 def test_what_agents_say_is_shown_and_never_obeyed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     say(EVIL)
     complain(EVIL)
-    show_sessions([session("a", title=EVIL, project_path=EVIL)])
+    lines = SessionTable([session("a", title=EVIL, project_path=EVIL)]).lines(120)
+    click.echo("\n".join(lines))
 
     told = capsys.readouterr()
     assert not set(told.out + told.err) & set("\x1b\x07\x9b\r")
@@ -305,10 +155,11 @@ def test_no_text_has_anything_that_a_terminal_obeys() -> None:
 
 
 @pytest.mark.spec("K2")
-def test_a_line_break_in_a_cell_begins_no_row(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_break_in_a_cell_begins_no_row() -> None:
     for end in ("\n", "\r\n", "\v", "\x85", "\u2028"):
         forged = f"/repo{end}forged  demo  idle"
-        lines = shown(capsys, session("builder", project_path=forged, title=f"a{end}b"))
+        one = session("builder", project_path=forged, title=f"a{end}b")
+        lines = SessionTable([one]).lines(120)
 
         assert len(lines) == 2, repr(end)
         assert "forged" in lines[1]

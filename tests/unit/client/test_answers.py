@@ -105,6 +105,9 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "list_tokens": daemon.list_tokens,
     "listen_to": lambda to: listeners.listen_to(to, LISTEN),
     "look_at_foreground": lambda to: foreground.look_at_foreground(to, "a", channel="terminal"),
+    "mark_answers_seen": lambda to: sessions.mark_answers_seen(
+        to, "a", until="2026-01-02T03:04:05+00:00"
+    ),
     "mark_seen": lambda to: permissions.mark_seen(to, ["r1"]),
     "mark_shown": lambda to: foreground.mark_shown(to, "a", channel="terminal", seen=3),
     "mint_token": lambda to: daemon.mint_token(to, "reader"),
@@ -131,6 +134,8 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "set_mode": lambda to: permissions.set_mode(to, "remote"),
     "show_answer": lambda to: messages.show_answer(to, 7, timeout=1.0),
     "show_audit": lambda to: permissions.show_audit(to, session="", limit=3),
+    "show_conversation": lambda to: sessions.show_conversation(to, "a", last=3),
+    "show_details": lambda to: sessions.show_details(to, "a"),
     "show_evidence": lambda to: sessions.show_evidence(to, "a"),
     "show_inbox": lambda to: messages.show_inbox(to, "a"),
     "show_mode": permissions.show_mode,

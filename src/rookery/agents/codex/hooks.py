@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from msgspec import structs
 
@@ -13,6 +15,7 @@ from rookery.agents.shared.claude_style_hooks import (
     ClaudeStyleHooks,
 )
 from rookery.agents.shared.claude_style_replies import UNDECIDED, answers_as_reason
+from rookery.agents.shared.tool_arguments import bounded_argument
 from rookery.model.facts import Fact, SessionId, ToolUsed
 from rookery.model.permissions import Outcome, Verdict
 from rookery.ports.agent import HookTraits, Payload
@@ -28,6 +31,17 @@ EVENTS: Mapping[str, tuple[str, int]] = {
     "Interrupt": ("interrupt", 3),
     "SessionEnd": ("session_end", 3),
 }
+
+#: The lines of a patch that name a file.
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+
+
+def patched_files(tool_input: Mapping[str, Any]) -> str:
+    """Return the files that a patch changes; empty if the input has no patch."""
+    patch = tool_input.get("command")
+    return (
+        bounded_argument(", ".join(_PATCHED.findall(patch))) if isinstance(patch, str) else ""
+    )
 
 
 class CodexHooks(ClaudeStyleHooks):
@@ -55,6 +69,7 @@ class CodexHooks(ClaudeStyleHooks):
 HOOKS = CodexHooks(
     agent=NAME,
     question=("PreToolUse", "request_user_input"),
+    arguments={"apply_patch": patched_files},
     traits=HookTraits(
         before_tool="PreToolUse", permission="PermissionRequest", doubles_hooks=True
     ),

@@ -62,7 +62,7 @@ class GeminiHooks(ClaudeStyleHooks):
                 # Gemini reports text that was typed during a turn once that turn is over.
                 yield facts.TurnStarted(session, words, is_only_one=True)
             case {"hook_event_name": "BeforeTool", "tool_name": str(tool)}:
-                yield facts.ToolCalled(session, tool[:MAX_NAME_CHARS])
+                yield self.tool_called(session, tool, payload)
             case {"hook_event_name": "AfterTool", "tool_name": str(tool)}:
                 yield facts.ToolUsed(session, tool[:MAX_NAME_CHARS], _mark(payload))
             case {"hook_event_name": "AfterAgent", "prompt_response": str(words)}:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rookery.agents.shared import background_tasks
@@ -12,6 +12,7 @@ from rookery.agents.shared.claude_style_replies import (
     permission_request_output,
     pre_tool_use_output,
 )
+from rookery.agents.shared.tool_arguments import argument_of
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
@@ -67,6 +68,8 @@ class ClaudeStyleHooks:
     tells_mode: bool = False  #: whether its payloads name the session's permission mode
     #: The event and the tool by which it asks the user a question.
     question: tuple[str, str] = ("PermissionRequest", "AskUserQuestion")
+    #: Reads the argument from the input of a tool whose fields do not show it, by tool.
+    arguments: Mapping[str, Callable[[Mapping[str, Any]], str]] = field(default_factory=dict)
 
     def identify(self, payload: Payload) -> Sender:
         match payload:
@@ -109,7 +112,7 @@ class ClaudeStyleHooks:
             case {"hook_event_name": "SessionEnd", "reason": str(reason)}:
                 yield _read_end(reason, session)
             case {"hook_event_name": "PreToolUse", "tool_name": str(tool)}:
-                yield facts.ToolCalled(session, tool[:MAX_NAME_CHARS])
+                yield self.tool_called(session, tool, payload)
             case {
                 "hook_event_name": "PostToolUse" | "PostToolUseFailure",
                 "tool_name": str(tool),
@@ -124,6 +127,14 @@ class ClaudeStyleHooks:
             case {"hook_event_name": str(event)}:
                 noted = facts.Noted(session, event[:MAX_NAME_CHARS], _detail(payload))
                 yield _read_turn(payload, session) or noted
+
+    def tool_called(self, session: SessionId, tool: str, payload: Payload) -> facts.ToolCalled:
+        """Return the fact that a tool is called, with its argument."""
+        tool_input = payload.get("tool_input")
+        read = self.arguments.get(tool)
+        known = read(tool_input) if read and isinstance(tool_input, dict) else ""
+        argument = known or argument_of(tool, tool_input)
+        return facts.ToolCalled(session, tool[:MAX_NAME_CHARS], argument)
 
     def read_call(self, payload: Payload) -> Call | None:
         match payload:

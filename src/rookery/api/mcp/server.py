@@ -130,7 +130,7 @@ async def call(context: ToolContext, params: CallToolRequestParams) -> CallToolR
         return _failed(str(as_store_broken(error)))
     except Exception as error:  # noqa: BLE001 - a supervised boundary
         _log.exception("The tool %s failed.", params.name[:100])
-        return _failed(f"Rookery failed at this ({error!r}). See:  rookery logs")
+        return _failed(f"Rookery failed at this ({error!r}). See:  rookery daemon logs")
     content = [TextContent(text=answer.decode())]
     return CallToolResult(content=[*content], structured_content=json.loads(answer))
 

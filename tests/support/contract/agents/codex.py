@@ -82,9 +82,11 @@ TOLD: dict[str, list[Fact]] = {
         used("PostToolUse.request_user_input", RECORDED.call("PreToolUse.request_user_input"))
     ],
     "PreCompact": [facts.TurnStarted(S, "/compact", turn_of("PreCompact"))],
-    "PreToolUse": [facts.ToolCalled(S, "Bash")],
-    "PreToolUse.apply_patch": [facts.ToolCalled(S, "apply_patch")],
-    "PreToolUse.request_user_input": [facts.ToolCalled(S, "request_user_input")],
+    "PreToolUse": [facts.ToolCalled(S, "Bash", "echo hi")],
+    "PreToolUse.apply_patch": [facts.ToolCalled(S, "apply_patch", "/code/project/new.txt")],
+    "PreToolUse.request_user_input": [
+        facts.ToolCalled(S, "request_user_input", "Which colour?")
+    ],
     "SessionEnd": [facts.SessionEnded(S, "it ended")],
     "SessionStart": [facts.SessionStarted(S, "fake-model", TRANSCRIPT)],
     "SessionStart.resume": [facts.SessionStarted(S, "gpt-5.5", LATER_TRANSCRIPT)],

@@ -1,20 +1,18 @@
-"""The command that shows the daemon's log."""
+"""Print the daemon's log."""
 
 from __future__ import annotations
-
-import click
 
 from rookery.cli.daemon_waits import pause
 from rookery.cli.options import home
 from rookery.cli.render import say
 from rookery.model.errors import BadInput
 
+#: Seconds between two looks at a log that is followed.
+LOOK_INTERVAL_S = 0.2
 
-@click.command()
-@click.option("--lines", "-n", type=click.IntRange(1), default=50, show_default=True)
-@click.option("--follow", "-f", is_flag=True, help="Follow the log.")
-def logs(*, lines: int, follow: bool) -> None:
-    """Show the daemon's log."""
+
+def print_log(lines: int, *, follow: bool) -> None:
+    """Print the last lines of the log, and new ones if it is followed."""
     log = home().log
     if not log.exists():
         raise BadInput(f"there is no log yet: {log}")
@@ -23,4 +21,4 @@ def logs(*, lines: int, follow: bool) -> None:
         while follow:
             for line in file:
                 say(line.rstrip("\n"))
-            pause(0.2)
+            pause(LOOK_INTERVAL_S)

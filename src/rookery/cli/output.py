@@ -1,0 +1,232 @@
+"""The commands that print a session's conversation, and the daemon's log."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TypedDict, TypeVar, Unpack
+
+import click
+
+from rookery.cli.colour import colour_option
+from rookery.cli.completion import of_session, session_names
+from rookery.cli.conversation import (
+    ConversationPrinter,
+    show_answer,
+    show_prompt,
+    show_rest,
+    show_running,
+)
+from rookery.cli.daemon_log import print_log
+from rookery.cli.daemon_waits import await_return, goes_on, patiently
+from rookery.cli.events import from_now_on
+from rookery.cli.options import as_json, examples, pass_client
+from rookery.cli.render import local, remark, say, show_json
+from rookery.cli.seen import note_turns_seen
+from rookery.client import Client, ConnectionLost
+from rookery.client.decoding import JsonObject
+from rookery.client.sessions import (
+    SessionInfo,
+    TurnsInfo,
+    show_conversation,
+    show_screen,
+    show_turns,
+)
+from rookery.model.errors import Answered, BadInput
+
+C = TypeVar("C", bound=Callable[..., object])
+T = TypeVar("T")
+
+#: Turns that are printed, unless the user asks for fewer.
+DEFAULT_TURNS = 200
+
+#: Turns that are read again after each event: more may run at once.
+RECENT_TURNS = 20
+
+#: Earlier sessions of a conversation that are printed.
+MAX_EARLIER_SESSIONS = 50
+
+#: Events after which there may be something new to print.
+_TELLING = frozenset(
+    {"turn-started", "prompt-found", "tool-called", "turn-ended", "session-ended"}
+)
+
+
+class OutputOptions(TypedDict):
+    follow: bool
+    last: int | None
+    whole: bool
+    full: bool
+    as_json: bool
+
+
+def _conversation_options(command: C) -> C:
+    """Add the options that both commands have."""
+    options = (
+        click.option("--follow", "-f", is_flag=True, help="Follow new turns."),
+        click.option("--last", type=click.IntRange(1), help="Only the last N turns."),
+        click.option(
+            "--whole", is_flag=True, help="Also the sessions that this one continues."
+        ),
+        click.option("--full", is_flag=True, help="Do not shorten arguments of tools."),
+        colour_option,
+        as_json,
+    )
+    for each in reversed(options):
+        command = each(command)
+    return command
+
+
+@click.command(epilog=examples("rookery output api --last 1", "rookery output api --tools -f"))
+@_conversation_options
+@click.option("--tools", is_flag=True, help="Also tool calls, as `rookery logs` prints them.")
+@of_session
+@pass_client
+def output(daemon: Client, *, name: str, tools: bool, **options: Unpack[OutputOptions]) -> None:
+    """Print the prompts and answers of a session."""
+    _print_conversation(daemon, name, options, with_tools=tools)
+
+
+@click.command(epilog=examples("rookery logs api -f", "rookery logs api --last 1 --full"))
+@_conversation_options
+@click.option("--lines", "-n", type=click.IntRange(1), hidden=True)
+@click.argument("name", required=False, default="", shell_complete=session_names)
+@pass_client
+def logs(
+    daemon: Client, *, name: str, lines: int | None, **options: Unpack[OutputOptions]
+) -> None:
+    """Print the prompts, tool calls and answers of a session.
+
+    The daemon's own log is printed by `rookery daemon logs`.
+    """
+    if name and lines:
+        raise BadInput("-n is for the daemon's log; use --last for the turns of a session.")
+    if name:
+        _print_conversation(daemon, name, options, with_tools=True)
+        return
+    remark("This is the daemon's log (rookery daemon logs). A session's is:  rookery logs NAME")
+    print_log(lines or 50, follow=options["follow"])
+
+
+def _print_conversation(
+    daemon: Client, name: str, options: OutputOptions, *, with_tools: bool
+) -> None:
+    read = show_conversation if with_tools else show_turns
+    turns = _patient(daemon, name, partial(read, daemon, name, last=options["last"] or 200))
+    earlier = _earlier(daemon, turns.session, with_tools=with_tools) if options["whole"] else []
+    if options["as_json"]:
+        show_json(_as_json(turns, earlier, options, with_tools=with_tools))
+        return
+    printer = ConversationPrinter(is_full=options["full"])
+    for each in earlier:
+        say(f"── {each.session.name}, {local(each.session.created_at)} ──\n")
+        printer.show(each)
+    if turns.session.continues and not options["whole"] and options["last"] is None:
+        again = f"rookery {'logs' if with_tools else 'output'} {turns.session.name} --whole"
+        remark(f"It continues an earlier session. Show that, too:  {again}")
+    printer.show(turns)
+    _finish(daemon, turns, printer if with_tools else None, follow=options["follow"])
+
+
+def _finish(
+    daemon: Client, turns: TurnsInfo, printer: ConversationPrinter | None, *, follow: bool
+) -> None:
+    """Print what runs now and what follows, and report that it was shown."""
+    if any(turn.ended_at is None for turn in turns.turns):
+        show_running(turns.session)
+    note_turns_seen(daemon, turns.session, turns.turns)
+    if follow:
+        turns = _follow_calls(daemon, turns, printer) if printer else _follow(daemon, turns)
+    elif not turns.turns:
+        _show_screen_instead(daemon, turns.session)
+    show_rest(turns)
+
+
+def _patient(daemon: Client, name: str, ask: Callable[[], T]) -> T:
+    """Send a request; if the daemon restarts, repeat it to the next one."""
+    try:
+        return ask()
+    except ConnectionLost:
+        await_return(daemon, otherwise=goes_on(name))
+        return ask()
+
+
+def _earlier(daemon: Client, session: SessionInfo, *, with_tools: bool) -> list[TurnsInfo]:
+    """Return the turns of the sessions that a session continues, oldest session first."""
+    read = show_conversation if with_tools else show_turns
+    found: list[TurnsInfo] = []
+    while session.continues and len(found) < MAX_EARLIER_SESSIONS:
+        try:
+            found.append(read(daemon, session.continues, last=DEFAULT_TURNS))
+        except Answered:  # it was pruned, or this caller may not see it
+            break
+        session = found[-1].session
+    return found[::-1]
+
+
+def _as_json(
+    turns: TurnsInfo, earlier: list[TurnsInfo], options: OutputOptions, *, with_tools: bool
+) -> JsonObject:
+    parts = ("turns", "unheard", "tools") if with_tools else ("turns", "unheard")
+    shown: JsonObject = {part: turns.json[part] for part in parts}
+    if options["whole"]:
+        names = parts[::2]
+        shown["earlier"] = [
+            {"session": each.session.id, **{name: each.json[name] for name in names}}
+            for each in earlier
+        ]
+    return shown
+
+
+def _show_screen_instead(daemon: Client, session: SessionInfo) -> None:
+    """Show the screen of a session without turns, unless its reason contains it."""
+    if session.is_headless:
+        say(f"{session.name} has no terminal, and has answered nothing yet.")
+    elif session.status != "failed" or "\n" not in session.reason.strip():
+        lines = show_screen(daemon, session.id).lines
+        say("\n".join(line.rstrip() for line in lines).strip() or "Nothing yet.")
+
+
+def _follow(daemon: Client, turns: TurnsInfo) -> TurnsInfo:
+    """Print turns as they end until the session ends."""
+    session = turns.session
+    running = {turn.started_at for turn in turns.turns if turn.ended_at is None}
+    while not turns.session.ended_at:
+        after = turns.count
+        turns = patiently(
+            daemon,
+            partial(show_turns, daemon, session.id, after=after),
+            timeout=60.0,
+            otherwise=goes_on(session.name),
+        )
+        new = turns.count - after
+        ended = [turn for turn in turns.turns if turn.ended_at][-new:] if new else []
+        for turn in ended:
+            if turn.started_at not in running:
+                show_prompt(turn.prompt)
+            show_answer(turn, session)
+        sys.stdout.flush()
+        note_turns_seen(daemon, turns.session, ended)
+    return turns
+
+
+def _follow_calls(daemon: Client, turns: TurnsInfo, printer: ConversationPrinter) -> TurnsInfo:
+    """Print prompts, tool calls and answers as they happen, until the session ends."""
+    session = turns.session
+    if session.ended_at:
+        return turns
+    for event in from_now_on(daemon, again=f"rookery logs {session.name} -f"):
+        is_news = event.kind == "snapshot" or (
+            event.kind in _TELLING and event.fact.session == session.id
+        )
+        if not is_news:
+            continue
+        ask = partial(show_conversation, daemon, session.id, last=RECENT_TURNS)
+        turns = _patient(daemon, session.name, ask)
+        printer.show(turns)
+        sys.stdout.flush()
+        note_turns_seen(daemon, turns.session, turns.turns)
+        if turns.session.ended_at:
+            break
+    return turns

@@ -1,0 +1,170 @@
+"""The command that shows everything about one session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+import click
+
+from rookery.cli.colour import colour_option
+from rookery.cli.completion import of_session
+from rookery.cli.names import with_names_from
+from rookery.cli.options import as_json, examples, pass_client
+from rookery.cli.render import (
+    ago,
+    count,
+    is_colourful,
+    local,
+    one_line,
+    plain,
+    reply,
+    say,
+    short,
+)
+from rookery.cli.seen import note_seen
+from rookery.cli.tables import cut, width_here
+from rookery.client import Client
+from rookery.client.sessions import (
+    DetailsInfo,
+    ListedSession,
+    RelativeInfo,
+    TurnInfo,
+    show_details,
+)
+from rookery.model.reason_texts import first_line, in_one_line
+from rookery.presentation.activity import Surroundings, activity, tool_text
+from rookery.presentation.next_steps import next_commands
+from rookery.presentation.states import ended_by, state_word
+
+#: Lines of the last prompt and of the last answer that are printed.
+MAX_PROMPT_LINES, MAX_ANSWER_LINES = 3, 8
+
+#: Cells of the column with the names of the facts, and the gap after it.
+_TITLE_CELLS = 13
+
+#: A fact about a session with its title.
+Fact = tuple[str, str]
+
+
+@click.command(epilog=examples("rookery show api", "rookery show api --json"))
+@colour_option
+@as_json
+@of_session
+@pass_client
+def show(daemon: Client, *, name: str, as_json: bool) -> None:
+    """Show everything about one session, and how to go on with it."""
+    details = show_details(daemon, name)
+    reply(details, partial(_print, daemon, details), as_json=as_json)
+
+
+def _print(daemon: Client, details: DetailsInfo) -> None:
+    session, width = details.session, width_here()
+    click.echo(_title(session, width))
+    facts = [*_now(daemon, details), *_agent(session), *_place(session), *_times(session)]
+    for title, value in (*facts, *_relatives(details), *_queue(details)):
+        if value:
+            room = max(width - _TITLE_CELLS - 2, 1)
+            click.echo(f"  {title:<{_TITLE_CELLS}}{cut(one_line(value), room)}".rstrip())
+    if details.last:
+        _print_turn(details.last, width)
+    click.echo("\nNext:")
+    for each in next_commands(session, details.requests):
+        click.echo(cut(f"  {one_line(each)}", width))
+    note_seen(daemon, session.id, (session.ended_at, session.last_answer_at))
+
+
+def _title(session: ListedSession, width: int) -> str:
+    since = ago(session.since) if session.since else ""
+    title = cut(one_line(f"{session.name}  {state_word(session)} for {since}"), width)
+    return click.style(title, bold=True) if is_colourful() else title
+
+
+def _now(daemon: Client, details: DetailsInfo) -> Iterator[Fact]:
+    session = details.session
+    last = details.last
+    failure = last.answer if session.has_failed_turn and last else ""
+    yield "now", activity(session, Surroundings(datetime.now(UTC), failure=failure))
+    yield "state", with_names_from(_state(session), daemon)
+    if session.last_tool:
+        tool = in_one_line(tool_text(session.last_tool, session.tool_argument))
+        when = f" · {ago(session.tool_at)} ago" if session.tool_at else ""
+        yield "last tool", f"{tool}{when}"
+    for request in details.requests:
+        yield "asks", f"{request.id}  {in_one_line(request.message)}"
+
+
+def _state(session: ListedSession) -> str:
+    # What it asks, and why its turn failed, is shown above.
+    reason = "" if session.is_asking or session.has_failed_turn else first_line(session.reason)
+    state = f"{session.status}, {session.activity}" if session.activity else session.status
+    return ended_by(session) or (f"{state}: {reason}" if reason else state)
+
+
+def _agent(session: ListedSession) -> Iterator[Fact]:
+    how = "" if session.runtime == "tmux" else f" ({session.runtime})"
+    yield "agent", f"{session.agent}{how}"
+    yield "model", session.model
+    yield "mode", session.permission_mode
+    tokens = f"{session.input_tokens:,} in, {session.output_tokens:,} out"
+    yield "tokens", tokens if session.input_tokens or session.output_tokens else ""
+    yield "cost", "" if session.cost_usd is None else f"${session.cost_usd:.4f}"
+    denied = f", {session.denial_count} denied" if session.denial_count else ""
+    yield "tools", f"{count(session.tool_count, 'call')}{denied}" if session.tool_count else ""
+
+
+def _place(session: ListedSession) -> Iterator[Fact]:
+    yield "project", short(session.project_path)
+    yield "branch", session.branch
+    yield "id", session.id
+    yield "native id", session.native_id or ""
+    yield "transcript", short(session.transcript_path)
+    if session.tmux_session:
+        server = f" on {session.tmux_server}" if session.tmux_server else ""
+        window = f", window {session.label}" if session.runtime == "observed" else ""
+        yield "tmux", f"{session.tmux_session} {session.tmux_pane or ''}{server}{window}"
+
+
+def _times(session: ListedSession) -> Iterator[Fact]:
+    yield "created", _moment(session.created_at)
+    yield "active", _moment(session.last_activity_at)
+    yield "ended", _moment(session.ended_at)
+
+
+def _moment(moment: str | None) -> str:
+    return f"{local(moment)} ({ago(moment)} ago)" if moment else ""
+
+
+def _relatives(details: DetailsInfo) -> Iterator[Fact]:
+    yield "started by", _names([details.parent] if details.parent else [])
+    yield "started", _names(details.children)
+    yield "continues", _names([details.continues] if details.continues else [])
+    yield "continued by", _names(details.continued_by)
+
+
+def _names(relatives: Sequence[RelativeInfo]) -> str:
+    return ", ".join(f"{each.name} ({each.status}, {each.id[:8]})" for each in relatives)
+
+
+def _queue(details: DetailsInfo) -> Iterator[Fact]:
+    for each in details.queue:
+        why = f" ({each.blocked_by})" if each.blocked_by else ""
+        yield "message", f"{each.step}{why}: {in_one_line(each.words)}"
+    yield "turns", str(details.turns)
+
+
+def _print_turn(turn: TurnInfo, width: int) -> None:
+    """Print the beginning of the last prompt and of its answer."""
+    click.echo()
+    for line in _beginning(turn.prompt, MAX_PROMPT_LINES):
+        click.echo(cut(f"❯ {line}", width))
+    how = f"({turn.how})" if turn.how not in {"", "finished"} else ""
+    for line in _beginning("\n".join(filter(None, [how, turn.answer])), MAX_ANSWER_LINES):
+        say(cut(f"  {line}", width))
+
+
+def _beginning(text: str, limit: int) -> list[str]:
+    lines = plain(text.strip()).expandtabs(4).splitlines()
+    more = len(lines) - limit
+    return [*lines[:limit], f"… ({count(more, 'more line')})"] if more > 0 else lines

@@ -1,0 +1,1 @@
+"""How sessions are worded, ordered and shortened for people; pure functions."""

@@ -1,0 +1,103 @@
+"""Word what a session does now, in one line."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from rookery.client.sessions import ListedSession, WaitingInfo
+from rookery.model.reason_texts import first_line, in_one_line
+from rookery.presentation.ages import age
+from rookery.presentation.states import ended_by, state_word
+from rookery.presentation.texts import count
+
+#: Precedes an answer that its person has not seen.
+UNREAD = "●"
+
+#: Precedes a prompt.
+PROMPT = "❯"
+
+
+class Surroundings(Struct, frozen=True):
+    """What is known about a session besides its row."""
+
+    now: datetime
+    queued: WaitingInfo | None = None  #: the messages that wait for it
+    failure: str = ""  #: the text of its last turn, if that failed
+
+
+def activity(session: ListedSession, around: Surroundings) -> str:
+    """Return what a session does, asks, has answered, or why it stopped; the text is raw."""
+    queued, state = around.queued, session.state
+    if session.has_failed_turn:
+        return around.failure.strip() or session.last_answer or "its last turn failed"
+    if session.is_asking:
+        return _with_queue(_asked(session), queued)
+    if state in {"working", "starting"}:
+        text = _working(session, around.now) if state == "working" else _subject(session)
+        return _with_queue(text, queued)
+    if state == "idle":
+        return _idle(session, queued)
+    return ended_by(session) or first_line(session.reason) or session.title
+
+
+def tool_text(tool: str, argument: str) -> str:
+    """Return a tool with its argument in one line."""
+    return f"{tool} — {in_one_line(argument)}" if argument.strip() else tool
+
+
+def running_on(commands: int) -> str:
+    """Return how many commands of an agent still run after its turn, as text."""
+    return f"{count(commands, 'command')} still {'runs' if commands == 1 else 'run'}"
+
+
+def _asked(session: ListedSession) -> str:
+    if session.activity == "question" or not session.asked_tool:
+        return session.reason or session.title
+    place = f" in {session.asked_folder}" if session.asked_folder else ""
+    return tool_text(f"{session.asked_tool}{place}", session.asked_argument)
+
+
+def _working(session: ListedSession, now: datetime) -> str:
+    tool_at, began = session.tool_at or "", session.last_prompt_at or ""
+    if not tool_at or tool_at < began:
+        return _subject(session)
+    # The time comes first: a narrow table cuts the end of a long command.
+    how_long = "done" if session.tool_ended_at else age(tool_at, now)
+    return tool_text(f"{session.last_tool} ({how_long})", session.tool_argument)
+
+
+def _idle(session: ListedSession, queued: WaitingInfo | None) -> str:
+    if queued and queued.why:
+        return f"{_wait(queued)}: {queued.blocked_by}"
+    mark = f"{UNREAD} " if session.is_unread else ""
+    running = f"{running_on(session.background)} · " if session.background else ""
+    return f"{mark}{running}{_answer(session)}"
+
+
+def _answer(session: ListedSession) -> str:
+    """Return the first line of the last answer; else how the last turn ended."""
+    if session.last_answer:
+        return session.last_answer
+    if session.last_outcome == "interrupted":
+        return f"interrupted: {_subject(session)}"
+    return _subject(session)
+
+
+def _subject(session: ListedSession) -> str:
+    prompt = session.last_prompt
+    return f"{PROMPT} {prompt}" if prompt else session.reason or session.title
+
+
+def _with_queue(text: str, queued: WaitingInfo | None) -> str:
+    return f"{text}; {_wait(queued)}" if queued else text
+
+
+def _wait(queued: WaitingInfo) -> str:
+    return f"{count(queued.messages, 'message')} {'waits' if queued.messages == 1 else 'wait'}"
+
+
+def state_phrase(session: ListedSession) -> str:
+    """Return the state with its reason, such as "ended by you"."""
+    return ended_by(session) or state_word(session)

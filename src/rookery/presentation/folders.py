@@ -1,0 +1,52 @@
+"""Shorten folders: relative to a common root, or to the user's home."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Collection
+
+#: A path that would lose fewer characters stays whole.
+MIN_SAVED_CHARACTERS = 4
+
+
+def short_folders(folders: Collection[str], home: str) -> dict[str, str]:
+    """Return a short text for each folder, relative to the root that all have in common.
+
+    The root is above each folder, so that each has a name. Without a useful common root, each
+    has as many of its last parts as distinguish it from the others.
+    """
+    known = {each for each in folders if each}
+    root = _common_root(known)
+    # "/" and "/home" say too little; the rest of the path would be as long as the path.
+    is_useful = root.count("/") > 1 or root == home
+    if not is_useful:
+        return {each: _ending(each, known, home) for each in known}
+    return {each: each.removeprefix(f"{root}/") for each in known}
+
+
+def with_tilde(path: str, home: str) -> str:
+    """Abbreviate the user's home in a path to a tilde."""
+    is_below = bool(home) and (path == home or path.startswith(f"{home}/"))
+    return "~" + path.removeprefix(home) if is_below else path
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or below it."""
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def _ending(folder: str, folders: Collection[str], home: str) -> str:
+    """Return the shortest end of a path that no other folder has, or its whole path."""
+    whole = with_tilde(folder, home)
+    parts = folder.split("/")
+    for number in range(1, len(parts)):
+        end = "/" + "/".join(parts[-number:])
+        if sum(each.endswith(end) for each in folders) == 1:
+            short = f"…{end}"
+            return short if len(short) + MIN_SAVED_CHARACTERS < len(whole) else whole
+    return whole
+
+
+def _common_root(folders: Collection[str]) -> str:
+    parents = [posixpath.dirname(each) for each in folders if each.startswith("/")]
+    return posixpath.commonpath(parents) if len(parents) == len(folders) > 0 else ""

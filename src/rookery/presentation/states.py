@@ -1,0 +1,69 @@
+"""Word and group the states of sessions, for people."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from rookery.client.sessions import ListedSession, SessionInfo
+
+#: The actors other than sessions that end sessions.
+_BY = {"person": "by you", "idle": "after a long time without activity"}
+
+
+class Standing(IntEnum):
+    """What a session means to its person; lists have this order."""
+
+    NEEDS_YOU = 0
+    FAILED = 1
+    WORKING = 2
+    STARTING = 3
+    IDLE = 4
+    CLOSING = 5
+    ENDED = 6
+
+
+_STANDINGS = {
+    "permission": Standing.NEEDS_YOU,
+    "question": Standing.NEEDS_YOU,
+    "working": Standing.WORKING,
+    "idle": Standing.IDLE,
+    "starting": Standing.STARTING,
+    "closing": Standing.CLOSING,
+}
+
+
+def standing(session: ListedSession) -> Standing:
+    if session.has_failed_turn or is_new_failure(session):
+        return Standing.FAILED
+    return _STANDINGS.get(session.state, Standing.ENDED)
+
+
+def is_new_failure(session: ListedSession) -> bool:
+    """Return whether a session failed by itself, and its person has not dealt with that."""
+    is_seen = (session.seen_at or "") >= (session.ended_at or "")
+    return session.status == "failed" and not session.is_resumed and not is_seen
+
+
+def is_hidden(session: ListedSession) -> bool:
+    """Return whether a list leaves a session out unless all are wanted."""
+    return bool(session.ended_at) and not is_new_failure(session)
+
+
+def state_word(session: SessionInfo) -> str:
+    """Return the state in one or two words."""
+    if session.has_failed_turn:
+        return "turn failed"
+    if session.status in {"killed", "completed"}:
+        return "ended"
+    return session.state
+
+
+def ended_by(session: SessionInfo) -> str:
+    """Return what ended a session; empty if it is live or ended by itself.
+
+    If another session ended it, the text contains that session's id.
+    """
+    if session.status != "killed":
+        return ""
+    by = session.ended_by
+    return f"ended {_BY.get(by, f'by {by}')}" if by else "ended"

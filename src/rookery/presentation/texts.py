@@ -1,0 +1,30 @@
+"""Clean texts of agents before a terminal prints them."""
+
+from __future__ import annotations
+
+import re
+
+#: Characters that change the direction of text.
+TURNING_CHARACTERS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+
+#: Agents' texts are printed and must not control the terminal.
+_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING_CHARACTERS}]")
+
+#: Line breaks: in a table, text after one would look like a row.
+_BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+
+
+def plain(text: str) -> str:
+    """Return text without control characters; tabs and line ends stay."""
+    return _CONTROL.sub("", text)
+
+
+def one_line(text: str) -> str:
+    """Return text without control characters and line breaks."""
+    # Fast path: printable text contains neither.
+    return text if text.isprintable() else plain(_BREAKS.sub(" ", text))
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural if needed."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

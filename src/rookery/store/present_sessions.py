@@ -1,0 +1,141 @@
+"""Read sessions with their last turns and open requests, for lists and details."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from operator import attrgetter
+from sqlite3 import Connection, Row
+
+import msgspec
+
+from rookery.model.errors import SessionUnknown
+from rookery.model.facts import SessionId
+from rookery.model.permissions import DIALOG, Call, telling
+from rookery.model.present_sessions import PresentSession
+from rookery.store.sessions import LIVE, session_values
+
+#: Characters of a prompt or an answer in which its first line is searched.
+MAX_LINE_CHARACTERS = 4_000
+
+_WITH_TURNS = f"""
+select sessions.*, last.started_by as last_turn,
+ substr(last.prompt, 1, {MAX_LINE_CHARACTERS}) as last_prompt,
+ last.started_at as last_prompt_at,
+ substr(ended.answer, 1, {MAX_LINE_CHARACTERS}) as last_answer,
+ ended.ended_at as last_answer_at, ended.how as last_outcome,
+ ended.answer <> '' and ended.ended_at > coalesce(seen_at, '') as is_unread,
+ exists (select 1 from sessions as later where later.continues = sessions.id) as is_resumed
+ from sessions {{index}} left join turns as last on last.session = sessions.id
+ and last.started_by = (select max(started_by) from turns where session = sessions.id)
+ left join turns as ended on ended.session = sessions.id and ended.started_by = (
+ select started_by from turns where session = sessions.id and ended_at is not null
+ order by started_by desc limit 1) where {{which}}"""
+
+_LIVE = _WITH_TURNS.format(index="indexed by sessions_live", which=LIVE)
+_ENDED = _WITH_TURNS.format(index="", which="sessions.ended_at > ?")
+_OF_IDS = _WITH_TURNS.format(index="", which="sessions.id in (select value from json_each(?))")
+
+
+def listed(
+    db: Connection,
+    *,
+    ended_after: datetime,
+    branches: Mapping[str, str],
+    limit: int = 10_000,
+) -> list[PresentSession]:
+    """Return the live sessions, and sessions that ended after a time, oldest first.
+
+    ``branches`` are the Git branches by project folder.
+    """
+    requests = _open_requests(db)
+    over = db.execute(
+        f"{_ENDED} order by sessions.ended_at desc limit ?", (ended_after.isoformat(), limit)
+    )
+    rows = [*db.execute(_LIVE), *over]
+    views = [_read(row, requests, branches) for row in rows]
+    return sorted(views, key=attrgetter("created_at", "id"))
+
+
+def of_ids(
+    db: Connection, ids: Collection[str], *, branches: Mapping[str, str]
+) -> list[PresentSession]:
+    """Return the sessions with these ids, oldest first."""
+    requests = _open_requests(db)
+    rows = db.execute(
+        f"{_OF_IDS} order by sessions.created_at, sessions.id", (json.dumps([*ids]),)
+    )
+    return [_read(row, requests, branches) for row in rows]
+
+
+def get(db: Connection, session: SessionId, *, branches: Mapping[str, str]) -> PresentSession:
+    found = of_ids(db, [session], branches=branches)
+    if not found:
+        raise SessionUnknown(session)
+    return found[0]
+
+
+def live_folders(db: Connection) -> list[str]:
+    """Return the project folders of the live sessions."""
+    rows = db.execute(
+        f"select distinct project_path from sessions indexed by sessions_live where {LIVE}"
+        " and project_path <> ''"
+    )
+    return [row["project_path"] for row in rows]
+
+
+def mark_seen(db: Connection, session: SessionId, *, until: datetime) -> None:
+    """Record that a person has seen the answers until a time; never moves backwards."""
+    db.execute(
+        "update sessions set seen_at = max(coalesce(seen_at, ''), ?) where id = ?",
+        (until.isoformat(), session),
+    )
+
+
+def mark_turn_seen(db: Connection, session: SessionId, *, turn: int) -> None:
+    """Record that a person has seen the answer of the turn with this number."""
+    db.execute(
+        "update sessions set seen_at = max(coalesce(seen_at, ''), coalesce((select ended_at"
+        " from turns where session = ?1 and started_by = ?2), '')) where id = ?1 and ?2 > 0",
+        (session, turn),
+    )
+
+
+def _open_requests(db: Connection) -> dict[str, Row]:
+    """Return the oldest open request of each session."""
+    rows = db.execute(
+        "select session, tool, input, folder from requests indexed by requests_open"
+        " where outcome = 'open' and kind = 'permission' order by asked_at desc"
+    )
+    return {row["session"]: row for row in rows}
+
+
+def _read(row: Row, requests: Mapping[str, Row], branches: Mapping[str, str]) -> PresentSession:
+    values = session_values(row)
+    values["last_turn"] = values["last_turn"] or 0
+    values["last_outcome"] = values["last_outcome"] or ""
+    for name in ("last_prompt", "last_answer"):
+        values[name] = _first_line(values[name] or "")
+    for name in ("is_unread", "is_resumed"):
+        values[name] = bool(values[name])
+    if values["ended_at"] is None:
+        values["branch"] = branches.get(values["project_path"], "")
+    if values["cost"] is not None:
+        values["cost_usd"] = values["cost"] / 1_000_000
+    if request := requests.get(values["id"]):
+        values |= _asked(request, values["project_path"])
+    return msgspec.convert(values, PresentSession)
+
+
+def _asked(request: Row, project: str) -> dict[str, str]:
+    if request["tool"] == DIALOG:  # only the text of its screen is known
+        return {}
+    call = Call(request["tool"], json.loads(request["input"]), folder=request["folder"])
+    elsewhere = call.seen_from(project).elsewhere
+    argument = call.plan or telling(call.input)
+    return {"asked_tool": call.tool, "asked_argument": argument, "asked_folder": elsewhere}
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0].rstrip()

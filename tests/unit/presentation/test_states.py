@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from rookery.presentation.ages import age, time_left
+from rookery.presentation.states import Standing, is_hidden, standing, state_word
+from tests.support.cli import session
+
+pytestmark = pytest.mark.spec("I5", "A2")
+
+NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
+OVER: dict[str, Any] = {"activity": None, "ended_at": NOW.isoformat()}
+
+
+@pytest.mark.parametrize(
+    ("known", "word", "is_left_out"),
+    [
+        ({}, "idle", False),
+        ({"reason": "failed"}, "turn failed", False),
+        ({**OVER, "status": "killed"}, "ended", True),
+        ({**OVER, "status": "completed"}, "ended", True),
+        ({**OVER, "status": "failed"}, "failed", False),
+        ({**OVER, "status": "failed", "is_resumed": True}, "failed", True),
+        ({**OVER, "status": "failed", "seen_at": NOW.isoformat()}, "failed", True),
+        (
+            {**OVER, "status": "failed", "seen_at": (NOW - timedelta(1)).isoformat()},
+            "failed",
+            False,
+        ),
+    ],
+)
+def test_ended_sessions_are_left_out_unless_they_failed_unseen(
+    known: dict[str, Any], word: str, *, is_left_out: bool
+) -> None:
+    one = session("a", **known)
+
+    assert (state_word(one), is_hidden(one)) == (word, is_left_out)
+
+
+def test_a_failure_that_was_dealt_with_is_one_of_the_ended() -> None:
+    failed = session("a", status="failed", **OVER)
+
+    assert standing(failed) is Standing.FAILED
+    assert standing(failed.with_changes(is_resumed=True)) is Standing.ENDED
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(-5, "0s"), (59, "59s"), (60, "1m"), (3_600, "1h"), (200_000, "2d")],
+)
+def test_an_age_has_its_largest_unit(seconds: int, told: str) -> None:
+    assert age((NOW - timedelta(seconds=seconds)).isoformat(), NOW) == told
+
+
+def test_the_time_left_has_minutes_and_seconds() -> None:
+    assert time_left((NOW + timedelta(seconds=250)).isoformat(), NOW) == "4m10s"
+    assert time_left((NOW - timedelta(seconds=1)).isoformat(), NOW) == "0s"
