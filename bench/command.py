@@ -17,7 +17,7 @@ from statistics import median
 from time import monotonic, perf_counter
 
 from bench.figures import Figure
-from bench.histories import write_history
+from bench.histories import revive, write_history
 from bench.homes import a_home, tmux
 from bench.panes import start_tickers
 from bench.sizes import Sizes
@@ -29,8 +29,12 @@ BARE = (sys.executable, "-c", "pass")
 
 REQUEST = b"GET /v1/sessions HTTP/1.1\r\nHost: rookery\r\nConnection: close\r\n\r\n"
 
-#: Milliseconds beyond a bare Python: of ``ls``, and of commands that read a long history.
-MAX_LIST_MS, MAX_LONG_HISTORY_MS = 60, 500
+#: Milliseconds beyond a bare Python: of ``ls`` with a few and with many sessions, and of
+#: commands that read a long history.
+MAX_LIST_MS, MAX_LONG_LIST_MS, MAX_LONG_HISTORY_MS = 60, 100, 500
+
+#: Live sessions in the long list.
+MANY_SESSIONS = 200
 
 
 def measure(sizes: Sizes) -> list[Figure]:
@@ -38,7 +42,7 @@ def measure(sizes: Sizes) -> list[Figure]:
         rookery.up()
         start_tickers(rookery, sizes.listed, rookery.folder / "never")
         found = [*_commands(rookery, sizes), *_calls(rookery, sizes)]
-    return [*found, *_after_long_use(sizes)]
+    return [*found, *_of_many(sizes), *_after_long_use(sizes)]
 
 
 def _commands(rookery: Rookery, sizes: Sizes) -> list[Figure]:
@@ -49,6 +53,18 @@ def _commands(rookery: Rookery, sizes: Sizes) -> list[Figure]:
         Figure(f"  rookery ls, {sizes.listed} sessions", "ms", listing, limit=limit),
         Figure("  python -c pass", "ms", bare),
     ]
+
+
+def _of_many(sizes: Sizes) -> list[Figure]:
+    """Measure the list of many live sessions, each with its last answer."""
+    with a_home() as rookery:
+        rookery.home.prepare()
+        write_history(rookery.home.database, 100 * MANY_SESSIONS)
+        revive(rookery.home.database)
+        rookery.up()
+        listing, bare = _times(rookery, sizes, [*_program(), "ls"], BARE)
+    what = f"rookery ls, {MANY_SESSIONS} live sessions"
+    return [Figure(what, "ms", listing - bare, goal=MAX_LONG_LIST_MS)]
 
 
 def _after_long_use(sizes: Sizes) -> list[Figure]:

@@ -76,6 +76,16 @@ def write_history(path: Path, entries: int) -> None:
     _flush(path)
 
 
+def revive(path: Path) -> None:
+    """Turn the sessions of a history into live ones, each in a folder of its own."""
+    with closing(open_file(path)) as db:
+        db.execute(
+            "update sessions set status = 'running', activity = 'idle', ended_at = null,"
+            " runtime = 'headless', tmux_session = null, project_path = '/code/' || name"
+        )
+    _flush(path)
+
+
 def _flush(path: Path) -> None:
     """Flush the file to disk; otherwise the first measured start would wait for it."""
     with path.open("rb") as file:

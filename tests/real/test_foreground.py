@@ -101,7 +101,7 @@ def test_what_was_missed_is_shown_and_then_what_comes(rookery: Rookery) -> None:
     assert (
         first.out.count("❯ say: one\n") == first.out.count("❯ tool: Bash ls;; say: two\n") == 1
     )
-    assert "🔧 Bash\n" in first.out
+    assert "🔧 Bash — ls\n" in first.out
     assert again.words == ["three"]
 
 

@@ -331,6 +331,8 @@ def test_the_deadline_of_a_request_is_shown(remote: Rookery) -> None:
     ask(remote)
 
     assert "its terminal takes over in 4m" in remote.run("permissions").stdout
+    assert "[4m" in remote.run("ls").stdout
+    remote.environment["COLUMNS"] = "200"
     assert "its terminal takes over in 4m" in remote.run("ls").stdout
 
 
@@ -660,6 +662,7 @@ def test_an_agent_that_stops_with_an_error_tries_another_way_twice(cold: Rookery
 @pytest.mark.spec("D6", "D5")
 def test_a_person_says_how_it_goes_on_after_an_error(cold: Rookery) -> None:
     cold.configure('[stops]\npolicy = "ask"\n')
+    cold.environment["COLUMNS"] = "200"
     cold.up()
     cold.start("worker")
     cold.send("worker", "say: It failed.")

@@ -77,9 +77,11 @@ class SessionTable(Struct, frozen=True):
         layout = self._layout(rows, width)
         widths = layout.fit(rows, width)
         head = line_of(layout.head, widths)
-        head = click.style(head, bold=True) if is_colourful() else head
-        lines = (line_of(row, widths, layout.cut_at_start) for row in rows)
-        return [head, *map(_coloured, lines, (each for _, each in ordered))]
+        lines = [line_of(row, widths, layout.cut_at_start) for row in rows]
+        if not is_colourful():
+            return [head, *lines]
+        coloured = map(_coloured, lines, (session for _, session in ordered))
+        return [click.style(head, bold=True), *coloured]
 
     def _layout(self, rows: Iterable[Mapping[str, str]], width: int) -> Layout:
         """Return the columns; branches only if there are any."""
@@ -98,7 +100,7 @@ class SessionTable(Struct, frozen=True):
     def _rows(
         self, ordered: Iterable[tuple[int, ListedSession]], width: int
     ) -> list[dict[str, str]]:
-        rows = list[dict[str, str]]()
+        rows, titles = list[dict[str, str]](), (_LONG if self.is_long else _SHORT).titles
         folders = short_folders({each.project_path for each in self.sessions}, own_home())
         by_id = {each.id: each for each in self.sessions}
         for depth, session in ordered:
@@ -107,7 +109,7 @@ class SessionTable(Struct, frozen=True):
             if (mark := _mark(session)) and width >= MARKED_CELLS:
                 row["AGENT"] += f" ({mark})"
             row["WHAT"] = with_names(self._what(session, width), by_id)
-            rows.append({title: _cell(text) for title, text in row.items()})
+            rows.append({title: _cell(row[title]) for title in titles})
         return rows
 
     def _what(self, session: ListedSession, width: int) -> str:
@@ -153,12 +155,12 @@ def _name(session: ListedSession, width: int) -> str:
 
 
 def _cell(text: str) -> str:
+    if text.isprintable() and "  " not in text:  # nearly always
+        return text
     indent = len(text) - len(text.lstrip(" "))
     return " " * indent + one_line(" ".join(plain(text).split()))
 
 
 def _coloured(line: str, session: ListedSession) -> str:
-    if not is_colourful():
-        return line
     colour = _COLOURS.get(standing(session))
     return click.style(line, fg=colour, bold=session.is_unread or None, dim=not colour or None)

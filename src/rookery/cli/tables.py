@@ -105,7 +105,8 @@ def cells(text: str) -> int:
     """Count the terminal cells that a text occupies."""
     if text.isascii():
         return len(text)
-    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
+    wide = (unicodedata.east_asian_width(each) in "WF" for each in text if each > "\x7f")
+    return len(text) + sum(wide)
 
 
 def cut(text: str, width: int) -> str:

@@ -109,7 +109,8 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
     """List the live sessions and those that ended recently."""
     hours = timedelta(hours=context.settings.limits.listed_hours)
     now = context.journal.clock.now()
-    since = datetime.fromtimestamp(0, now.tzinfo) if params.all else now - hours
+    recently = now - hours
+    since = datetime.fromtimestamp(0, now.tzinfo) if params.all else recently
     rules_file = context.permissions.rules_file
     await rules_file.refresh(context.database, context.journal.clock)
     hooks_problem = find_problem(context.home)
@@ -120,7 +121,9 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
         listed = (
             present_sessions.of_ids(db, params.ids, branches=branches)
             if params.ids
-            else present_sessions.listed(db, ended_after=since, branches=branches)
+            else present_sessions.listed(
+                db, ended_after=since, recently=recently, branches=branches
+            )
         )
         visible = [
             each

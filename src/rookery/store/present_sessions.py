@@ -33,6 +33,12 @@ select sessions.*, last.started_by as last_turn,
  select started_by from turns where session = sessions.id and ended_at is not null
  order by started_by desc limit 1) where {{which}}"""
 
+#: Thousands of sessions may have ended long ago, and their last turns are rarely wanted.
+_LONG_AGO = """
+select sessions.*,
+ exists (select 1 from sessions as later where later.continues = sessions.id) as is_resumed
+ from sessions where sessions.ended_at > ? and sessions.ended_at <= ?"""
+
 _LIVE = _WITH_TURNS.format(index="indexed by sessions_live", which=LIVE)
 _ENDED = _WITH_TURNS.format(index="", which="sessions.ended_at > ?")
 _OF_IDS = _WITH_TURNS.format(index="", which="sessions.id in (select value from json_each(?))")
@@ -42,18 +48,20 @@ def listed(
     db: Connection,
     *,
     ended_after: datetime,
+    recently: datetime,
     branches: Mapping[str, str],
     limit: int = 10_000,
 ) -> list[PresentSession]:
     """Return the live sessions, and sessions that ended after a time, oldest first.
 
-    ``branches`` are the Git branches by project folder.
+    Sessions that ended before ``recently`` come without their last turns. ``branches`` are the
+    Git branches by project folder.
     """
     requests = _open_requests(db)
-    over = db.execute(
-        f"{_ENDED} order by sessions.ended_at desc limit ?", (ended_after.isoformat(), limit)
-    )
-    rows = [*db.execute(_LIVE), *over]
+    after, recent = ended_after.isoformat(), recently.isoformat()
+    order = "order by sessions.ended_at desc limit ?"
+    rows = [*db.execute(_LIVE), *db.execute(f"{_ENDED} {order}", (max(after, recent), limit))]
+    rows += db.execute(f"{_LONG_AGO} {order}", (after, recent, limit))
     views = [_read(row, requests, branches) for row in rows]
     return sorted(views, key=attrgetter("created_at", "id"))
 
@@ -113,12 +121,13 @@ def _open_requests(db: Connection) -> dict[str, Row]:
 
 def _read(row: Row, requests: Mapping[str, Row], branches: Mapping[str, str]) -> PresentSession:
     values = session_values(row)
-    values["last_turn"] = values["last_turn"] or 0
-    values["last_outcome"] = values["last_outcome"] or ""
-    for name in ("last_prompt", "last_answer"):
-        values[name] = _first_line(values[name] or "")
-    for name in ("is_unread", "is_resumed"):
-        values[name] = bool(values[name])
+    values["is_resumed"] = bool(values["is_resumed"])
+    if "last_turn" in values:
+        values["last_turn"] = values["last_turn"] or 0
+        values["last_outcome"] = values["last_outcome"] or ""
+        values["last_prompt"] = _first_line(values["last_prompt"] or "")
+        values["last_answer"] = _first_line(values["last_answer"] or "")
+        values["is_unread"] = bool(values["is_unread"])
     if values["ended_at"] is None:
         values["branch"] = branches.get(values["project_path"], "")
     if values["cost"] is not None:

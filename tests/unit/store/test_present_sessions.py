@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from sqlite3 import Connection
 from typing import Any
 
@@ -154,7 +154,9 @@ def test_a_list_has_branches_and_knows_what_was_resumed(
     sessions.add(db, make(journal, "later", continues=ANNA, project_path="/code"))
     long_ago = datetime(2000, 1, 1, tzinfo=UTC)
 
-    listed = present_sessions.listed(db, ended_after=long_ago, branches={"/code": "main"})
+    listed = present_sessions.listed(
+        db, ended_after=long_ago, recently=clock.now(), branches={"/code": "main"}
+    )
 
     known: dict[str, Any] = {each.id: (each.branch, each.is_resumed) for each in listed}
     assert known == {
@@ -200,3 +202,20 @@ def test_a_tool_call_of_an_earlier_version_has_no_argument(
     (call,) = tool_calls.since(db, WORKER, turn=0, limit=10)
 
     assert (call.tool, call.argument, call.turn) == ("Bash", "", 0)
+
+
+def test_sessions_that_ended_long_ago_come_without_their_turns(
+    db: Connection, journal: Journal, clock: FakeClock
+) -> None:
+    for session in (ANNA, BERT):
+        journal.append(db, TurnStarted(session, "One."), TurnEnded(session, "Done."))
+        journal.append(db, SessionEnded(session, "gone"))
+        clock.advance(3_600)
+    long_ago, an_hour_ago = datetime(2000, 1, 1, tzinfo=UTC), clock.now() - timedelta(hours=1)
+
+    listed = present_sessions.listed(
+        db, ended_after=long_ago, recently=an_hour_ago - timedelta(1e-5), branches={}
+    )
+
+    told = {each.id: each.last_answer for each in listed if each.ended_at}
+    assert told == {ANNA: "", BERT: "Done."}

@@ -1,0 +1,99 @@
+"""A conversation is printed once, with its tool calls between prompt and answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rookery.cli.conversation import ConversationPrinter, tool_line
+from rookery.client.decoding import read
+from rookery.client.sessions import TurnsInfo
+from tests.support.cli import Scripted, made, typed
+
+pytestmark = pytest.mark.spec("I5")
+
+
+def turn(number: int, answer: str = "", how: str = "finished") -> dict[str, Any]:
+    ended = {"answer": answer, "how": how, "ended_at": f"2026-11-18T12:00:{number:02}+00:00"}
+    return {"number": number, "prompt": f"Task {number}", **(ended if answer else {})}
+
+
+def call(number: int, of_turn: int, argument: str) -> dict[str, Any]:
+    return {"number": number, "turn": of_turn, "tool": "Bash", "argument": argument}
+
+
+def talk(*turns: dict[str, Any], tools: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
+    session = made("api", continues=None)
+    return {"session": session, "turns": [*turns], "tools": [*tools], "unheard": [], "count": 9}
+
+
+def test_only_what_is_new_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = ConversationPrinter()
+    calls = call(2, 1, "make"), call(3, 1, "make test"), call(6, 5, "ls")
+
+    for conversation in (
+        talk(turn(1), tools=calls[:1]),
+        talk(turn(1), tools=calls[:2]),
+        talk(turn(1, "Built."), turn(5), tools=calls),
+        talk(turn(1, "Built."), turn(5, "Listed."), tools=calls),
+    ):
+        printer.show(read(TurnsInfo, conversation))
+
+    assert capsys.readouterr().out.splitlines() == [
+        *("❯ Task 1", "🔧 Bash — make", "🔧 Bash — make test", "Built.", ""),
+        *("❯ Task 5", "🔧 Bash — ls", "Listed.", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("argument", "cells"), [("word " * 100, 80), ("/path" * 100, 60), ("short", 5)]
+)
+def test_long_arguments_are_shortened_unless_all_is_wanted(argument: str, cells: int) -> None:
+    start = len("🔧 Bash — ")
+
+    assert len(tool_line("Bash", argument)) <= start + cells
+    assert tool_line("Bash", argument, is_full=True) == f"🔧 Bash — {argument.strip()}"
+
+
+@pytest.mark.spec("K2")
+def test_a_tool_call_cannot_control_the_terminal() -> None:
+    line = tool_line("Ba\x1b[2Jsh", "rm \x1b]0;x\x07\nforged\x9b31m")
+
+    assert not set(line) & set("\x1b\x07\x9b\n\r")
+
+
+def test_output_has_tool_calls_on_request(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = talk(turn(1, "Built."), tools=(call(2, 1, "make"),))
+    with_tools, without = Scripted(sessions=told), Scripted(sessions=talk(turn(1, "Built.")))
+
+    typed(monkeypatch, with_tools, "output", "api", "--tools", "--last", "1")
+    shown = capsys.readouterr().out
+    typed(monkeypatch, without, "output", "api")
+
+    assert "🔧 Bash — make" in shown
+    assert "🔧" not in capsys.readouterr().out
+    assert with_tools.asked == [(("sessions", "api", "turns"), {"last": 1, "tools": True})]
+    assert "tools" not in without.asked[0][1]
+
+
+def test_lines_of_the_daemons_log_are_no_turns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert typed(monkeypatch, Scripted(), "logs", "api", "-n", "3") == 2
+    assert "--last" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("terminal", "marks"), [(True, 1), (False, 0)])
+def test_only_a_terminal_reports_what_was_seen(
+    monkeypatch: pytest.MonkeyPatch, *, terminal: bool, marks: int
+) -> None:
+    client = Scripted(sessions=talk(turn(1, "Built."), turn(5, "Listed.")))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+
+    typed(monkeypatch, client, "output", "api")
+
+    seen = [given for path, given in client.asked if path[-1] == "seen"]
+    assert seen == [{"until": "2026-11-18T12:00:05+00:00"}] * marks

@@ -1,0 +1,96 @@
+"""Everything about one session, at several widths, with the commands that go on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rookery.cli.tables import cells
+from rookery.client.permissions import RequestInfo
+from rookery.presentation.next_steps import next_commands
+from tests.support.cli import Scripted, made, session, typed
+
+pytestmark = pytest.mark.spec("I5")
+
+AT = "2026-11-18T12:00:00+00:00"
+
+
+def details(**known: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    shown = made(
+        "api",
+        id="12345678-0000",
+        activity="working",
+        last_prompt_at=AT,
+        last_tool="Bash",
+        tool_argument="npm test -- --watch=false packages/api packages/web packages/docs",
+        tool_at=AT,
+        model="opus",
+        branch="main",
+        cost_usd=0.5,
+        transcript_path="/t.jsonl",
+        tmux_session="rk_1",
+        last_activity_at=AT,
+        created_at=AT,
+        **known,
+    )
+    last = {"prompt": "Fix\x1b[2J it", "answer": "\n".join(map(str, range(20)))}
+    boss = {"id": "abcdefgh-1", "name": "boss", "status": "running"}
+    return {"session": shown, "parent": boss, "children": [], "turns": 3, "last": last}
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120, 200])
+def test_all_facts_are_shown_within_the_width(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+    typed(monkeypatch, Scripted(sessions=details()), "show", "api")
+
+    told = capsys.readouterr().out
+    assert max(map(cells, told.splitlines())) <= columns
+    assert "\x1b" not in told
+    for each in ("opus", "main", "$0.5000", "boss (running", "12345678-0000", "rk_1"):
+        assert each in told
+    assert "… (12 more lines)" in told
+
+
+def test_programs_get_all_of_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sent = details(mood="good")
+
+    typed(monkeypatch, Scripted(sessions=sent), "inspect", "api", "--json")
+
+    assert json.loads(capsys.readouterr().out) == sent
+
+
+@pytest.mark.parametrize(
+    ("known", "first"),
+    [
+        ({}, "rookery send api WORDS"),
+        ({"activity": "working"}, "rookery logs api -f"),
+        ({"activity": "question"}, "rookery permissions"),
+        ({"ended_at": AT, "activity": None, "status": "killed"}, "rookery resume api"),
+    ],
+)
+def test_the_next_commands_fit_the_state(known: dict[str, Any], first: str) -> None:
+    steps = next_commands(session("api", **known), [])
+
+    assert steps[0].startswith(first)
+    assert 2 <= len(steps) <= 4
+
+
+def test_an_open_request_is_answered_by_its_id() -> None:
+    asking = session("api", activity="permission")
+
+    steps = next_commands(asking, [RequestInfo(id="r1", kind="permission")])
+
+    assert [each.split()[1:3] for each in steps[:2]] == [["allow", "r1"], ["deny", "r1"]]
+
+
+def test_a_session_without_a_terminal_cannot_be_attached_to() -> None:
+    steps = next_commands(session("ci", runtime="headless"), [])
+
+    assert not any("attach" in each for each in steps)
