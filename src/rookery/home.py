@@ -84,6 +84,11 @@ class Home:
         return self.state / "sessions"
 
     @property
+    def workspaces(self) -> Path:
+        """The worktrees of sessions, unless another folder is configured."""
+        return self.state / "workspaces"
+
+    @property
     def token(self) -> Path:
         """The owner's token, for programs that cannot use the socket."""
         return self.state / "token"

@@ -10,6 +10,17 @@ from rookery.client.decoding import DaemonAnswer, read
 from rookery.client.transport import Client
 
 
+class SessionWorkspaceInfo(DaemonAnswer, frozen=True):
+    """The git worktree of a session."""
+
+    path: str = ""
+    branch: str = ""
+    base: str = ""
+    base_commit: str = ""
+    uncommitted: int = 0
+    has_submodules: bool = False
+
+
 class SessionInfo(DaemonAnswer, frozen=True):
     id: str = ""
     name: str = ""
@@ -30,6 +41,7 @@ class SessionInfo(DaemonAnswer, frozen=True):
     ended_at: str | None = None
     ended_by: str = ""
     background: int = 0
+    workspace: SessionWorkspaceInfo | None = None
 
     @property
     def state(self) -> str:
@@ -166,6 +178,9 @@ class StartOrder(Struct, frozen=True, kw_only=True):
     command: list[str]
     environment: dict[str, str]
     tools: bool
+    worktree: bool = False
+    branch: str = ""
+    base: str = ""
 
 
 class ResumeOrder(Struct, frozen=True, kw_only=True):

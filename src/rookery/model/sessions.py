@@ -9,6 +9,7 @@ from typing import NewType
 
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import ASKING, Activity, SessionState, Status
+from rookery.model.workspaces import SessionWorkspace
 
 #: The agent's own id of its session. Unique among the live sessions of that agent.
 NativeId = NewType("NativeId", str)
@@ -87,6 +88,7 @@ class Session:
     tmux_server: str | None = None  #: the server of its pane, if not Rookery's own
     process: str | None = None  #: the agent's process: its pid and start time
     background: int = 0  #: commands that its agent left running when its turn ended
+    workspace: SessionWorkspace | None = None  #: the git worktree that it was given
 
     @property
     def state(self) -> SessionState:

@@ -20,7 +20,7 @@ from rookery.ports.terminal import TerminalAddress
 from rookery.store import relays
 
 #: The fields of a session: each is a column. ``asdict`` would copy every value.
-_COLUMNS = tuple(each.name for each in fields(Session))
+_COLUMNS = tuple(each.name for each in fields(Session) if each.name != "workspace")
 _TIMES = ("since", "created_at", "started_at", "last_activity_at", "ended_at")
 
 #: Queries for live sessions must use exactly this condition, or SQLite ignores their indexes.
@@ -38,6 +38,8 @@ def add(
     for name in _TIMES:
         row[name] = row[name].isoformat() if row[name] else None
     row["launch"] = json.dumps(dict(launch or {}))
+    if session.workspace:
+        row["workspace"] = json.dumps(asdict(session.workspace))
     names = ", ".join(row)
     marks = ", ".join(f":{name}" for name in row)
     db.execute(f"insert into sessions ({names}) values ({marks})", row)
@@ -182,6 +184,8 @@ def needing_supervision(db: Connection) -> list[SessionId]:
     rows = db.execute(
         f"select id from sessions indexed by sessions_live where {LIVE}"
         " and status in ('starting', 'closing')"
+        " and not (status = 'starting' and exists (select 1 from workspaces"
+        " where session = sessions.id and state = 'requested'))"
         " and (runtime = ? or (runtime = ? and status = 'closing')) union"
         " select id from sessions"
         " where is_held and status in ('completed', 'failed', 'killed')",
@@ -248,4 +252,6 @@ def read_session(row: Row) -> Session:
     """Convert a row with all columns. Hand-written code would take three times as long."""
     values = dict(zip(row.keys(), row, strict=True))
     values["native_id"] = values["native_id"] or None
+    if values.get("workspace"):
+        values["workspace"] = json.loads(values["workspace"])
     return msgspec.convert(values, Session)
