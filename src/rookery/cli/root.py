@@ -25,6 +25,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "resume": "resume",
         "fork": "resume",
     },
+    "Worktrees": {"diff": "diff", "land": "land", "workspace": "workspaces"},
     "Messages": {"send": "messages", "ask": "messages", "output": "messages"},
     "Agents together": {
         "listen": "listeners",

@@ -9,10 +9,12 @@ from rookery.operations import (
     agent_commands,
     conversation_data,
     daemon,
+    differences,
     discovery,
     foreground,
     inbox,
     keys,
+    landing,
     listeners,
     maintenance,
     messages,
@@ -27,6 +29,7 @@ from rookery.operations import (
     start,
     tokens,
     tracking,
+    workspaces,
 )
 from rookery.operations.operation import Operation, get, post
 
@@ -50,6 +53,10 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     get("wait", f"{SESSION}/wait", Need.READ, session_waits.wait),
     get("wait_several", "/v1/wait", Need.READ, session_waits.wait_for_several),
     post("resume", f"{SESSION}/resume", Need.START, resume.resume),
+    get("diff", f"{SESSION}/diff", Need.READ, differences.diff),
+    post("land", f"{SESSION}/land", Need.OWN, landing.land),
+    get("workspaces", "/v1/workspaces", Need.READ, workspaces.list_workspaces),
+    post("prune_workspaces", "/v1/workspaces/prune", Need.OWN, workspaces.prune_workspaces),
     post("send", f"{SESSION}/messages", Need.SPEAK, messages.send),
     get("message", MESSAGE, Need.READ, messages.show_message),
     get("answer", f"{MESSAGE}/answer", Need.READ, messages.answer),

@@ -107,14 +107,16 @@ async def is_folder(path: str) -> bool:
     return await asyncio.to_thread(Path(path).is_dir)
 
 
-def _hindrance(git_dir: Path) -> str:
-    """Return what git's own folder of a worktree says against removing it; or empty."""
+def find_hindrance(git_dir: Path) -> str:
+    """Return which operation of git is not finished; empty if there is none."""
     for name, operation in _UNFINISHED.items():
         if (git_dir / name).exists():
             return f"{operation} is not finished"
-    if any((git_dir / "modules").glob("*")):
-        return "it has initialised submodules, whose commits could be lost"
     return ""
+
+
+def _has_submodules(git_dir: Path) -> bool:
+    return any((git_dir / "modules").glob("*"))
 
 
 def place_of(workspace: Workspace, git_dir: str) -> GitPlace:
@@ -159,8 +161,10 @@ async def why_keep(
     git_dir = await find_git_dir(workspace)
     if not git_dir or not await is_folder(workspace.path):
         return ""  # there is nothing left to lose in the folder
-    if hindrance := await asyncio.to_thread(_hindrance, Path(git_dir)):
+    if hindrance := await asyncio.to_thread(find_hindrance, Path(git_dir)):
         return hindrance
+    if await asyncio.to_thread(_has_submodules, Path(git_dir)):
+        return "it has initialised submodules, whose commits could be lost"
     repository = await git.reading(place_of(workspace, git_dir))
     changes = await list_changes(repository, "--untracked-files=all")
     lost = [
@@ -170,7 +174,7 @@ async def why_keep(
         and not (each.is_untracked and _is_copy(workspace, each.path, copied))
     ]
     if lost:
-        return f"{_named(lost)} not committed"
+        return f"{named(lost)} not committed"
     return await _why_unmerged(repository, workspace)
 
 
@@ -201,9 +205,7 @@ def _own(workspace: Workspace, tip: str) -> tuple[str, ...]:
 
 def _is_copy(workspace: Workspace, path: str, copied: Iterable[str]) -> bool:
     """Return whether a file is one that Rookery has copied, and is unchanged."""
-    if not workspace.source or not any(
-        path == each or path.startswith(f"{each.rstrip('/')}/") for each in copied
-    ):
+    if not workspace.source or not is_copied(path, copied):
         return False
     try:
         return filecmp.cmp(
@@ -213,7 +215,13 @@ def _is_copy(workspace: Workspace, path: str, copied: Iterable[str]) -> bool:
         return False
 
 
-def _named(paths: Sequence[str]) -> str:
+def is_copied(path: str, copied: Iterable[str]) -> bool:
+    """Return whether a path is one of the copied files, or in a copied folder."""
+    return any(path == each or path.startswith(f"{each.rstrip('/')}/") for each in copied)
+
+
+def named(paths: Sequence[str]) -> str:
+    """Return the first files by name, and the number of the others."""
     shown = ", ".join(paths[:MAX_NAMED_FILES])
     more = len(paths) - MAX_NAMED_FILES
     return f"{shown} and {more} more" if more > 0 else shown

@@ -15,6 +15,7 @@ from rookery.model.facts import (
     SessionId,
     SessionRequested,
     WorkspaceKept,
+    WorkspaceLanded,
     WorkspaceProgressed,
     WorkspacePruneRequested,
     WorkspaceReady,
@@ -32,7 +33,7 @@ from rookery.workspaces.worktrees import Worktrees
 
 #: The facts after which a worktree must be made, checked or removed.
 CARED_FOR: frozenset[type[Fact]] = frozenset(
-    {SessionRequested, SessionEnded, WorkspacePruneRequested}
+    {SessionRequested, SessionEnded, WorkspacePruneRequested, WorkspaceLanded}
 )
 
 #: Longer than any set-up command may take.

@@ -96,8 +96,12 @@ class Worktrees:
 
     async def why_keep(self, workspace: Workspace, *, half_removed: bool = False) -> str:
         """Return what would be lost with a worktree; empty if it can be removed."""
-        copied = self.settings.of(workspace.source, workspace.repository).copy_files or ()
+        copied = self.copied(workspace)
         return await why_keep(self.git, workspace, copied=copied, half_removed=half_removed)
+
+    def copied(self, workspace: Workspace) -> tuple[str, ...]:
+        """Return the files that are copied into the worktrees of a repository."""
+        return self.settings.of(workspace.source, workspace.repository).copy_files or ()
 
     async def remove(self, workspace: Workspace) -> str:
         """Remove a worktree with all that is in it, and its branch if that is merged.
