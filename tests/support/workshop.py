@@ -12,7 +12,7 @@ from sqlite3 import Connection
 import anyio
 
 from rookery.agents.catalog import AGENTS
-from rookery.model.facts import SessionFound, SessionId
+from rookery.model.facts import SessionFound, SessionId, SessionStarted
 from rookery.model.sessions import Session
 from rookery.model.workspaces import Workspace, WorkspaceState
 from rookery.sessions import commands, record_end, starts
@@ -122,6 +122,11 @@ class Workshop:
         found = SessionFound(session.id)
         await self.database.write(lambda db: self.journal.append(db, found))
         return session.id
+
+    async def come_up(self, session: SessionId) -> None:
+        """Record that the program of a session is up and idle."""
+        started = SessionStarted(session)
+        await self.database.write(lambda db: self.journal.append(db, started))
 
     async def ask_to_end(self, session: SessionId) -> None:
         end = partial(commands.end, journal=self.journal, session=session, by="person")

@@ -38,7 +38,7 @@ def _show_list(listed: SessionList, *, as_tree: bool) -> None:
         listed.sessions,
         kept=listed.kept,
         failures=listed.failures,
-        asked=_deadlines(listed.pending, listed.on_timeout),
+        asked={**listed.overlaps, **_deadlines(listed.pending, listed.on_timeout)},
         as_tree=as_tree,
     )
 

@@ -92,6 +92,7 @@ class SessionList(DaemonAnswer, frozen=True):
     on_timeout: str = ""
     trouble: str = ""
     hooks_problem: str = ""
+    overlaps: dict[str, str] = field(default_factory=dict)
 
 
 class EndedInfo(DaemonAnswer, frozen=True):

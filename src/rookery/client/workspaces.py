@@ -80,6 +80,11 @@ def land_session(
     return read(LandedInfo, answer)
 
 
+def show_workspace(daemon: Client, session: str, *, timeout: float) -> WorkspaceInfo:
+    """Return the worktree of a session, once its end is dealt with or after ``timeout``."""
+    return read(WorkspaceInfo, daemon.get("sessions", session, "workspace", timeout=timeout))
+
+
 def list_workspaces(daemon: Client) -> WorkspaceListInfo:
     return read(WorkspaceListInfo, daemon.get("workspaces"))
 

@@ -55,6 +55,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     post("resume", f"{SESSION}/resume", Need.START, resume.resume),
     get("diff", f"{SESSION}/diff", Need.READ, differences.diff),
     post("land", f"{SESSION}/land", Need.OWN, landing.land),
+    get("workspace", f"{SESSION}/workspace", Need.READ, workspaces.show_workspace),
     get("workspaces", "/v1/workspaces", Need.READ, workspaces.list_workspaces),
     post("prune_workspaces", "/v1/workspaces/prune", Need.OWN, workspaces.prune_workspaces),
     post("send", f"{SESSION}/messages", Need.SPEAK, messages.send),

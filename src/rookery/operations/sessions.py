@@ -24,7 +24,7 @@ from rookery.operations.idempotency import once
 from rookery.operations.long_poll import until
 from rookery.operations.operation import Nothing, OfSession, Params
 from rookery.sessions import commands
-from rookery.store import backlog, flags, turns
+from rookery.store import backlog, flags, overlaps, turns
 from rookery.store import dialogs as stored_dialogs
 from rookery.store import sessions as stored_sessions
 from rookery.store.dialogs import PendingRequest
@@ -71,6 +71,8 @@ class Sessions:
     #: Why the daemon cannot write, so that this may be outdated; empty if it can.
     trouble: str = ""
     hooks_problem: str = ""  #: which hook program is damaged, so that rules do not apply
+    #: For sessions that have changed the same file as another live session.
+    overlaps: dict[SessionId, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
         )
         visible = [each for each in listed if allowed is None or each.id in allowed]
         queued, pending = backlog.kept_words(db), stored_dialogs.pending(db)
+        shared = overlaps.notes(db) if allowed is None else {}
         return Sessions(
             visible,
             {each.id: queued[each.id] for each in visible if each.id in queued},
@@ -119,6 +122,7 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
             context.settings.permissions.on_timeout,
             context.database.trouble,
             hooks_problem,
+            {each.id: shared[each.id] for each in visible if each.id in shared},
         )
 
     return await context.database.read(read)

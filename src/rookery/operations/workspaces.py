@@ -10,15 +10,15 @@ from sqlite3 import Connection
 
 from pydantic import Field
 
-from rookery.model.errors import CommandRefused, GitFailed, SessionUnknown
+from rookery.model.errors import CommandRefused, GitFailed
 from rookery.model.facts import SessionId, WorkspacePruneRequested
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
 from rookery.model.workspaces import Workspace, WorkspaceState
-from rookery.operations.access import reach
+from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
-from rookery.operations.operation import Nothing, Params
+from rookery.operations.operation import Nothing, OfSession, Params
 from rookery.store import sessions as stored_sessions
 from rookery.store import wait_for_change
 from rookery.store import workspaces as stored_workspaces
@@ -29,6 +29,12 @@ MAX_LOOKS = 4
 
 #: Seconds for the keeper to check and remove worktrees; those that take longer follow.
 PRUNE_TIMEOUT_S = 20.0
+
+
+class WorkspaceParams(OfSession):
+    timeout: float = Field(
+        0.0, ge=0, le=60, description="seconds to wait until its end is dealt with"
+    )
 
 
 class PruneWorkspacesParams(Params):
@@ -105,6 +111,30 @@ class _Listed:
     in_use: bool
 
 
+async def show_workspace(
+    context: Context, caller: Caller, params: WorkspaceParams
+) -> WorkspaceView:
+    """Show the worktree of a session; or wait until it is kept or removed."""
+    session = await target(context, caller, params.session, Need.READ)
+    if session.workspace is None:
+        raise CommandRefused(f"{session.name} has no worktree of its own.")
+    path = session.workspace.path
+    if params.timeout:
+        settled = partial(_are_settled, paths=[path])
+        clock = context.journal.clock
+        await wait_for_change.until(
+            context.database, settled, seconds=params.timeout, clock=clock
+        )
+
+    def read(db: Connection) -> _Listed:
+        found = stored_workspaces.of_path(db, path)
+        if found is None:
+            raise CommandRefused(f"the worktree of {session.name} is not known any more.")
+        return _Listed(found, session, stored_workspaces.is_in_use(db, path))
+
+    return await _view(context, asyncio.Semaphore(1), await context.database.read(read))
+
+
 async def _view(context: Context, looks: asyncio.Semaphore, listed: _Listed) -> WorkspaceView:
     workspace, session = listed.workspace, listed.session
     seen, problem = await _look(context, looks, workspace)
@@ -132,6 +162,8 @@ async def _look(
 ) -> tuple[BranchPosition | None, str]:
     if workspace.state is WorkspaceState.REQUESTED:
         return None, "it is being made"
+    if workspace.state is WorkspaceState.REMOVED:
+        return None, "it was removed"
     async with looks:
         try:
             repository = await open_worktree(context.worktrees.git, workspace)
@@ -176,7 +208,7 @@ def _chosen(db: Connection, names: tuple[str, ...]) -> list[Workspace]:
     for name in names:
         found = [each for each in listed if name in {each.session, known[each.session]}]
         if not found:
-            raise SessionUnknown(f"{name} has no worktree. See:  rookery workspace ls")
+            raise CommandRefused(f"{name} has no worktree. See:  rookery workspace ls")
         chosen += found
     return chosen
 
@@ -189,8 +221,7 @@ def _request(
         name = stored_sessions.get(db, workspace.session).name
         raise CommandRefused(f"a session works in the worktree of {name}. End it first.")
     if force:
-        reason = f"removed by {caller.name}"
-        stored_workspaces.discard(db, workspace.path, reason)
+        stored_workspaces.discard(db, workspace.path, reason="")
     else:
         stored_workspaces.recheck(db, workspace.path)
     fact = WorkspacePruneRequested(workspace.session, workspace.path, caller.name, force=force)

@@ -106,7 +106,9 @@ def of_path(db: Connection, path: str) -> Workspace | None:
 
 def listed(db: Connection) -> list[Workspace]:
     """Return the workspaces that have not been removed, oldest first."""
-    rows = db.execute("select * from workspaces where state <> 'removed' order by created_at")
+    rows = db.execute(
+        "select * from workspaces where state <> 'removed' order by created_at, path"
+    )
     return [_read(row) for row in rows]
 
 

@@ -179,7 +179,7 @@ class WorkspaceKeeper:
             return
 
         def finish(db: Connection) -> None:
-            reason = "; ".join(filter(None, [workspace.reason, left]))
+            reason = left or workspace.reason
             workspaces.advance(db, workspace.path, WorkspaceState.REMOVED, reason)
             self.journal.append(db, WorkspaceRemoved(workspace.session, workspace.path, left))
 

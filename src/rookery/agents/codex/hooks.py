@@ -55,6 +55,7 @@ class CodexHooks(ClaudeStyleHooks):
 HOOKS = CodexHooks(
     agent=NAME,
     question=("PreToolUse", "request_user_input"),
+    edits={"apply_patch": "command"},
     traits=HookTraits(
         before_tool="PreToolUse", permission="PermissionRequest", doubles_hooks=True
     ),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rookery.agents.shared import background_tasks
@@ -12,6 +12,7 @@ from rookery.agents.shared.claude_style_replies import (
     permission_request_output,
     pre_tool_use_output,
 )
+from rookery.agents.shared.edited_files import edited_files
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
@@ -67,6 +68,8 @@ class ClaudeStyleHooks:
     tells_mode: bool = False  #: whether its payloads name the session's permission mode
     #: The event and the tool by which it asks the user a question.
     question: tuple[str, str] = ("PermissionRequest", "AskUserQuestion")
+    #: The tools that change files, with the field that names the files or contains a patch.
+    edits: Mapping[str, str] = field(default_factory=dict)
 
     def identify(self, payload: Payload) -> Sender:
         match payload:
@@ -144,6 +147,17 @@ class ClaudeStyleHooks:
                 return identified(call, payload)
             case _:
                 return None
+
+    def edited_files(self, payload: Payload) -> Sequence[str]:
+        match payload:
+            case {
+                "hook_event_name": "PostToolUse" | "AfterTool",
+                "tool_name": str(tool),
+                "tool_input": {} as tool_input,
+            } if tool in self.edits:
+                return edited_files(tool_input, self.edits[tool])
+            case _:
+                return ()
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
         event = payload["hook_event_name"]
