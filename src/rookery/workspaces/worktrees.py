@@ -52,7 +52,8 @@ class Worktrees:
         if workspace.is_new_branch:
             await common.run("update-ref", workspace.ref, workspace.base_commit, NO_COMMIT)
         await common.run(
-            "worktree", "add", "--", workspace.path, workspace.branch, record=record
+            *("worktree", "add", "--quiet", "--", workspace.path, workspace.branch),
+            record=record,
         )
         await self._set_up(workspace, report, record)
 
