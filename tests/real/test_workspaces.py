@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from rookery.processes import Process
+from tests.support.real.agents import configure
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.repositories import GitFolder, make_repository
+from tests.support.scripted_model.server import ModelServer
 
 
 @pytest.fixture
@@ -195,3 +197,30 @@ def eventually_two(file: Path) -> tuple[int, int]:
     eventually(lambda: len(file.read_text().split()) == 2)
     first, second = file.read_text().split()
     return int(first), int(second)
+
+
+@pytest.mark.spec("L1", "L3", "L4")
+def test_claude_and_codex_work_in_worktrees_of_one_repository(
+    cold: Rookery, models: ModelServer
+) -> None:
+    configure(cold, models.url)
+    repository = make_repository(cold.project, cold.folder)
+    cold.up()
+    mode = {"claude": "acceptEdits", "codex": ""}
+    for agent in ("claude", "codex"):
+        cold.start(agent, agent=agent, worktree=True, permission_mode=mode[agent])
+
+    for agent in ("claude", "codex"):
+        path = cold.session(agent)["workspace"]["path"]
+        assert cold.ask(agent, f"write: {path}/new.txt by {agent};; say: done") == "done"
+
+    overlaps = cold.json("ls")["overlaps"]
+    landed = cold.json("land", "claude", "--commit", "Add new")
+    refused = cold.run("land", "codex", "--commit", "Add new, too")
+    assert sorted(overlaps.values()) == [
+        "claude also changed new.txt",
+        "codex also changed new.txt",
+    ]
+    assert landed["committed"] == ["new.txt"]
+    assert (repository.path / "new.txt").read_text().strip() == "by claude"
+    assert "both sides changed the same lines: new.txt." in refused.stderr
