@@ -121,13 +121,18 @@ def test_a_set_up_that_outlives_its_daemon_is_ended_and_begun_again(
 
 @pytest.mark.spec("L1", "A3")
 def test_a_set_up_that_fails_is_said(cold: Rookery, repository: GitFolder) -> None:
-    cold.configure(settings(setup=["sh", "-c", "echo no network >&2; exit 7"]))
+    root = cold.folder / "my worktrees"
+    setup = ["sh", "-c", "pwd >&2; echo no network >&2; exit 7"]
+    cold.configure(settings(setup=setup, root=str(root)))
     cold.up()
 
     done = cold.run("start", "--agent", "demo", "--name", "fix", "--worktree", "--wait")
 
     assert done.returncode == 1
-    assert "the set-up command sh exited with 7. no network" in done.stdout
+    assert "the set-up command sh exited with 7." in done.stdout
+    reason = cold.session("fix")["reason"]
+    assert f"{root}/" in reason
+    assert reason.endswith("no network")
     eventually(lambda: repository.branches() == ["main"])
 
 

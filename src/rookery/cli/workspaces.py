@@ -67,12 +67,11 @@ def _changes(each: WorkspaceInfo) -> str:
     """Return the commits ahead and behind, and the number of uncommitted files."""
     if each.ahead is None or each.behind is None or each.dirty is None:
         return "?"
-    parts = [
-        f"+{each.ahead}" if each.ahead else "",
-        f"-{each.behind}" if each.behind else "",
-        f"{each.dirty} dirty" if each.dirty else "",
-    ]
-    return " ".join(filter(None, parts)) or "none"
+    ahead = f"+{each.ahead}" if each.ahead else ""
+    behind = f"-{each.behind}" if each.behind else ""
+    commits = " ".join(filter(None, [ahead, behind]))
+    dirty = f"{each.dirty} dirty" if each.dirty else ""
+    return ", ".join(filter(None, [commits, dirty])) or "none"
 
 
 def _state(each: WorkspaceInfo) -> str:
@@ -91,7 +90,10 @@ def _state(each: WorkspaceInfo) -> str:
 @click.argument("names", nargs=-1)
 @pass_client
 def prune(daemon: Client, *, names: tuple[str, ...], force: bool, as_json: bool) -> None:
-    """Remove kept worktrees, of sessions NAMES or all, in which nothing would be lost."""
+    """Remove kept worktrees in which nothing would be lost.
+
+    Those of the sessions NAMES; without names, all.
+    """
     pruned = prune_workspaces(daemon, names, force=force)
     reply(pruned, partial(_show_pruned, pruned), as_json=as_json)
 

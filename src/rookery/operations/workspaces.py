@@ -22,7 +22,7 @@ from rookery.operations.operation import Nothing, OfSession, Params
 from rookery.store import sessions as stored_sessions
 from rookery.store import wait_for_change
 from rookery.store import workspaces as stored_workspaces
-from rookery.workspaces.inspection import BranchPosition, open_worktree, position
+from rookery.workspaces.inspection import BranchPosition, is_folder, open_worktree, position
 
 #: Worktrees that are looked at with git at the same time.
 MAX_LOOKS = 4
@@ -164,11 +164,13 @@ async def _look(
         return None, "it is being made"
     if workspace.state is WorkspaceState.REMOVED:
         return None, "it was removed"
+    if not await is_folder(workspace.path):
+        return None, "its folder is gone"
     async with looks:
         try:
             repository = await open_worktree(context.worktrees.git, workspace)
             return await position(repository, workspace), ""
-        except GitFailed as error:
+        except (GitFailed, CommandRefused) as error:
             return None, str(error)
 
 

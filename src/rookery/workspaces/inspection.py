@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rookery.model.errors import GitFailed
+from rookery.model.errors import CommandRefused
 from rookery.model.workspaces import Workspace, short_id
 from rookery.workspaces.git import Git, GitPlace, Repository
 
@@ -125,10 +125,10 @@ def place_of(workspace: Workspace, git_dir: str) -> GitPlace:
 
 
 async def open_worktree(git: Git, workspace: Workspace) -> Repository:
-    """Return a worktree to read. Raises ``GitFailed`` if it is gone."""
+    """Return a worktree to read. Raises ``CommandRefused`` if it is gone."""
     git_dir = await find_git_dir(workspace)
     if not git_dir or not await is_folder(workspace.path):
-        raise GitFailed(f"the worktree {workspace.path} is gone.")
+        raise CommandRefused(f"the worktree {workspace.path} is gone.")
     return await git.reading(place_of(workspace, git_dir))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from rookery.model.errors import CommandRefused
+from rookery.model.errors import CommandRefused, LandingConflict
 from rookery.model.workspaces import Workspace
 from rookery.workspaces.commits import Merging, merged_tree
 from rookery.workspaces.git import Git, GitPlace, Repository
@@ -79,7 +79,11 @@ async def prepare(git: Git, workspace: Workspace, request: LandRequest) -> Landi
     checkout = await _clean_checkout(git, repository, into)
     committed = await _commit_all(worktree, workspace, request)
     tip = await _tip_of(repository, workspace.branch)
-    new = await _new_commit(repository, Merging(repository, old, tip), request, into)
+    try:
+        new = await _new_commit(repository, Merging(repository, old, tip), request, into)
+    except LandingConflict as conflict:
+        advice = f"Let {request.name} merge {into} into its branch, then land it again."
+        raise LandingConflict(f"{conflict.args[0]} {advice}", **conflict.details) from conflict
     counted = await repository.text("rev-list", "--count", f"{old}..{tip}")
     return Landing(
         into=into,

@@ -299,6 +299,21 @@ async def test_a_set_up_that_fails_is_a_failed_start_that_leaves_nothing(
     check_nothing_left(workshop)
 
 
+@pytest.mark.spec("L1")
+async def test_a_set_up_that_takes_too_long_is_ended(
+    database: ObservedDatabase, journal: Journal, tmp_path: Path
+) -> None:
+    workshop = with_settings(
+        database, journal, tmp_path, setup=["sleep", "600"], setup_seconds=0.1
+    )
+    async with workshop.kept():
+        session = await workshop.request("fix")
+        await workshop.until(session.id, WorkspaceState.REMOVED)
+
+    assert "sleep took longer than 0.1 s." in (await workshop.session(session.id)).reason
+    check_nothing_left(workshop)
+
+
 @pytest.mark.spec("L1", "A3")
 async def test_a_failure_of_git_is_reported_in_its_own_words_and_leaves_nothing(
     workshop: Workshop,
