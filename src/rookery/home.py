@@ -85,7 +85,6 @@ class Home:
 
     @property
     def workspaces(self) -> Path:
-        """The worktrees of sessions, unless another folder is configured."""
         return self.state / "workspaces"
 
     @property
