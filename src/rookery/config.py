@@ -22,6 +22,7 @@ from rookery.agents.names import FOLDERS_KEY, NAMES, WITH_SETTINGS
 from rookery.model.errors import AgentUnknown, ConfigBroken
 from rookery.model.patterns import compile_regex
 from rookery.notification_settings import NotificationSettings
+from rookery.workspace_settings import WorkspaceSettings
 
 #: Names that are typed on a command line.
 _PROFILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
@@ -222,6 +223,7 @@ class Settings(_Section):
     listeners: ListenerSettings = ListenerSettings()
     relays: RelaySettings = RelaySettings()
     notifications: NotificationSettings = NotificationSettings()
+    workspaces: WorkspaceSettings = WorkspaceSettings()
     tools: Tools = Tools()
     http: Http = Http()
     agents: dict[str, AgentSettings] = Field(default_factory=dict)

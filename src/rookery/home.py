@@ -84,6 +84,10 @@ class Home:
         return self.state / "sessions"
 
     @property
+    def workspaces(self) -> Path:
+        return self.state / "workspaces"
+
+    @property
     def token(self) -> Path:
         """The owner's token, for programs that cannot use the socket."""
         return self.state / "token"

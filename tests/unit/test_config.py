@@ -249,7 +249,7 @@ def test_channels_of_notifications_are_off_until_they_are_turned_on(path: Path) 
 
     assert (before.kinds, before.reminder_minutes, before.tmux) == ({}, 10, True)
     assert {name: [*each] for name, each in after.kinds.items()} == {
-        "command": ["needs-you", "finished", "failed", "limit"],
+        "command": ["needs-you", "finished", "failed", "limit", "overlap"],
         "desktop": ["needs-you", "failed"],
     }
     assert after.desktop.sounds == {"needs-you": "bell"}

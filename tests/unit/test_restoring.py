@@ -353,3 +353,28 @@ def test_no_notification_of_a_backup_is_sent(taken: Take, backup: Path) -> None:
         ("sending", "skipped"),
         ("sent", "sent"),
     ]
+
+
+@pytest.mark.spec("L3")
+def test_no_worktree_of_a_backup_is_made_or_removed(taken: Take, backup: Path) -> None:
+    def add(db: sqlite3.Connection) -> None:
+        for state in ("requested", "ready", "removing", "removed"):
+            db.execute(
+                "insert into workspaces (path, session, repository, source, branch,"
+                " is_new_branch, base, base_commit, state, is_discarded, process, created_at)"
+                " values (?, ?, '/r', '', ?, 1, 'main', 'c', ?, 1, '1:1', 'now')",
+                (f"/home/anna/{state}", ANNA, state, state),
+            )
+
+    write(backup, add)
+
+    db = taken(backup)
+
+    rows = db.execute("select path, state, is_discarded, process from workspaces")
+    found = {Path(row["path"]).name: tuple(row)[1:] for row in rows}
+    assert found == {
+        "requested": ("kept", 0, ""),
+        "ready": ("kept", 0, ""),
+        "removing": ("kept", 0, ""),
+        "removed": ("removed", 0, ""),
+    }

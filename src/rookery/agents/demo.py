@@ -139,6 +139,7 @@ DEMO = Agent(
             reports_start=True,
         ),
         tells_mode=True,
+        edits={"Edit": "command", "Write": "command"},
     ),
     input=InputDialect(
         quiet=5.0,

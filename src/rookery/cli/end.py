@@ -13,6 +13,7 @@ from rookery.cli.end_texts import ended_by
 from rookery.cli.names import with_names_from
 from rookery.cli.options import SECONDS, as_json, pass_client
 from rookery.cli.render import count, say, show_json
+from rookery.cli.workspace_texts import describe_end
 from rookery.client import Client
 from rookery.client.sessions import (
     SessionInfo,
@@ -78,6 +79,7 @@ class _Ending:
     session: SessionInfo
     was_over: bool
     undelivered: int
+    worktree: str = ""  #: what became of it, if it is still there
 
     def as_text(self, daemon: Client, *, by_all: bool) -> str:
         name, status = self.session.name, self.session.status
@@ -88,7 +90,7 @@ class _Ending:
             return f"{name} had already ended: {status}, {why}."
         were = "was" if self.undelivered == 1 else "were"
         lost = f" {count(self.undelivered, 'message')} {were} not delivered."
-        return f"{name} was ended." + (lost if self.undelivered else "")
+        return f"{name} was ended." + (lost if self.undelivered else "") + self.worktree
 
 
 def _end(daemon: Client, name: str, timeout: float, *, force: bool) -> _Ending:
@@ -96,4 +98,4 @@ def _end(daemon: Client, name: str, timeout: float, *, force: bool) -> _Ending:
     ended = wait_for_session(daemon, ending.id, until="end", timeout=timeout)
     unheard = show_turns(daemon, ending.id, last=1).unheard
     undelivered = sum(each.step == "failed" for each in unheard)
-    return _Ending(ended, bool(ending.ended_at), undelivered)
+    return _Ending(ended, bool(ending.ended_at), undelivered, describe_end(daemon, ended))

@@ -178,7 +178,7 @@ def _table(
         shown,
         kept=listed.kept,
         failures=listed.failures,
-        notes=_deadlines(listed.pending, listed.on_timeout),
+        notes=_notes(listed),
         is_tree=options["is_tree"],
         is_long=options["is_long"],
     )
@@ -207,6 +207,12 @@ def _nothing(listed: SessionList, options: ListOptions) -> str:
         return "No session matches. See all:  rookery ls -a"
     ended = count(len(listed.sessions), "session")
     return f"No session is live; {ended} ended recently. Show them:  rookery ls -a"
+
+
+def _notes(listed: SessionList) -> dict[str, tuple[str, str]]:
+    """Return a note for each session in a long and a short form; deadlines are more urgent."""
+    overlaps = {session: (text, "overlap") for session, text in listed.overlaps.items()}
+    return {**overlaps, **_deadlines(listed.pending, listed.on_timeout)}
 
 
 def _deadlines(

@@ -28,7 +28,7 @@ from rookery.client.notifications import (
     unmute_session,
 )
 
-KINDS = ("needs-you", "finished", "failed", "limit")
+KINDS = ("needs-you", "finished", "failed", "limit", "overlap")
 
 _TABLE = Layout(
     titles=("AGO", "CHANNEL", "KIND", "SESSION", "STATE", "TEXT"),

@@ -36,6 +36,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "logs": "output",
         "copy": "copy",
     },
+    "Worktrees": {"diff": "diff", "land": "land", "workspace": "workspaces"},
     "Agents together": {
         "listen": "listeners",
         "inbox": "listeners",

@@ -15,6 +15,7 @@ from rookery.cli.options import SECONDS, as_json, not_empty, pass_client
 from rookery.cli.prompts import prompt_of
 from rookery.cli.render import remark
 from rookery.cli.report import awaited, report, warn_of_missing_hooks
+from rookery.cli.workspace_texts import describe_start
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo, StartOrder, start_session
 from rookery.environment import FROM_CALLER
@@ -31,6 +32,8 @@ class StartOptions(TypedDict):
     no_tools: bool
     tags: tuple[str, ...]
     profile: str
+    worktree: str | None
+    base: str
     file: IO[bytes] | None
     wait: bool
     timeout: float | None
@@ -58,6 +61,15 @@ class StartOptions(TypedDict):
 @click.option("--permission-mode", default="", help="Default: the agent's own.")
 @click.option("--no-tools", is_flag=True, help="Without Rookery's tools (MCP).")
 @click.option("--tag", "-t", "tags", multiple=True, help="Tag it. Can be repeated.")
+@click.option(
+    "--worktree",
+    "-w",
+    is_flag=False,
+    flag_value="",
+    metavar="[BRANCH]",
+    help="In a git worktree of its own. Default branch: rookery/NAME.",
+)
+@click.option("--base", default="", help="Commit or branch from which it begins; else HEAD.")
 @click.option("--file", "-f", type=click.File("rb"), help="Read the prompt from a file.")
 @click.option(
     "--wait", is_flag=True, help="Wait until it is up and, with a prompt, has answered."
@@ -75,6 +87,8 @@ def start(daemon: Client, **given: Unpack[StartOptions]) -> None:
     session = _begin(daemon, given)
     if project_settings := _project_settings(session):
         remark(f"This project has settings of its own for {session.agent}: {project_settings}.")
+    if session.workspace:
+        remark(describe_start(session.workspace))
     warn_of_missing_hooks(daemon, session)
     if given["wait"]:
         until = "stop" if session.first_prompt else "up"
@@ -94,6 +108,7 @@ def _project_settings(session: SessionInfo) -> str:
 
 def _begin(daemon: Client, options: StartOptions) -> SessionInfo:
     is_shell = options["agent"] == "shell"
+    branch, words = _branch_and_prompt(options)
     order = StartOrder(
         agent=options["agent"],
         name=options["name"],
@@ -101,17 +116,27 @@ def _begin(daemon: Client, options: StartOptions) -> SessionInfo:
         runtime=options["runtime"],
         model=options["model"],
         permission_mode=options["permission_mode"],
-        prompt="" if is_shell else prompt_of(options["prompt"], options["file"]),
-        command=list(options["prompt"]) if is_shell else [],
+        prompt="" if is_shell else prompt_of(words, options["file"]),
+        command=list(words) if is_shell else [],
         environment=environment_here(),
         tools=not options["no_tools"],
         tags=list(options["tags"]),
         profile=options["profile"],
+        worktree=options["worktree"] is not None,
+        branch=branch,
+        base=options["base"],
     )
     try:
         return start_session(daemon, order)
     except Answered as refusal:
         raise _with_hint(refusal, options["prompt"]) from refusal
+
+
+def _branch_and_prompt(options: StartOptions) -> tuple[str, tuple[str, ...]]:
+    """Return the branch of --worktree; text with a blank after the option is the prompt."""
+    value = options["worktree"] or ""
+    is_prompt = len(value.split()) > 1
+    return ("", (value, *options["prompt"])) if is_prompt else (value, options["prompt"])
 
 
 def _with_hint(refusal: Answered, command: Sequence[str]) -> Answered:

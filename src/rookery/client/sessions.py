@@ -12,6 +12,17 @@ from rookery.client.permissions import RequestInfo
 from rookery.client.transport import Client
 
 
+class SessionWorkspaceInfo(DaemonAnswer, frozen=True):
+    """The git worktree of a session."""
+
+    path: str = ""
+    branch: str = ""
+    base: str = ""
+    base_commit: str = ""
+    uncommitted: int = 0
+    has_submodules: bool = False
+
+
 class SessionInfo(DaemonAnswer, frozen=True):
     id: str = ""
     name: str = ""
@@ -52,6 +63,7 @@ class SessionInfo(DaemonAnswer, frozen=True):
     input_tokens: int = 0
     output_tokens: int = 0
     seen_at: str | None = None
+    workspace: SessionWorkspaceInfo | None = None
 
     @property
     def state(self) -> str:
@@ -121,6 +133,7 @@ class SessionList(DaemonAnswer, frozen=True):
     trouble: str = ""
     hooks_problem: str = ""
     lost: int = 0
+    overlaps: dict[str, str] = field(default_factory=dict)
 
 
 class EndedInfo(DaemonAnswer, frozen=True):
@@ -242,6 +255,9 @@ class StartOrder(Struct, frozen=True, kw_only=True):
     tools: bool
     tags: list[str]
     profile: str
+    worktree: bool = False
+    branch: str = ""
+    base: str = ""
 
 
 class ResumeOrder(Struct, frozen=True, kw_only=True):

@@ -24,7 +24,10 @@ RookeryError
 │   ├── TokenUnknown
 │   ├── TokenRevoked
 │   ├── RequestClosed
+│   ├── LandingConflict
 │   └── Forbidden
+├── ProgramFailed
+├── GitFailed
 ├── StillWorking
 ├── HookUnreadable
 ├── NotificationFailed
@@ -157,8 +160,20 @@ class RequestClosed(CommandRefused):
     """This request was already answered:"""
 
 
+class LandingConflict(CommandRefused):
+    """Nothing was landed, because both sides changed the same lines:"""
+
+
 class Forbidden(CommandRefused):
     """Not permitted:"""
+
+
+class ProgramFailed(RookeryError):
+    """A program failed:"""
+
+
+class GitFailed(RookeryError):
+    """Git failed:"""
 
 
 class StillWorking(RookeryError):

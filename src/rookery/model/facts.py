@@ -290,6 +290,57 @@ class DeliveriesReleased(_Fact, frozen=True):
     by: str
 
 
+class WorkspaceProgressed(_Fact, frozen=True):
+    """A step of making the session's worktree has begun."""
+
+    doing: str
+
+
+class WorkspaceReady(_Fact, frozen=True):
+    """The session's worktree was made; the session can be started in it."""
+
+    path: str
+    branch: str
+    base: str = ""
+
+
+class WorkspaceKept(_Fact, frozen=True):
+    """No session works in the worktree any more, and it is kept for this reason."""
+
+    path: str
+    reason: str
+
+
+class WorkspaceRemoved(_Fact, frozen=True):
+    path: str
+    reason: str = ""  #: what became of its branch, or why it was removed
+
+
+class WorkspacePruneRequested(_Fact, frozen=True):
+    """A kept worktree is to be checked again, or removed whatever is in it."""
+
+    path: str
+    by: str
+    force: bool = False
+
+
+class WorkspaceLanded(_Fact, frozen=True):
+    """The session's commits are in another branch."""
+
+    branch: str
+    into: str
+    commit: str
+    by: str = ""
+
+
+class OverlapFound(_Fact, frozen=True):
+    """Two live sessions have changed the same file of one repository."""
+
+    other: str
+    path: str  #: relative to the root of the working tree
+    repository: str
+
+
 class EndRequested(_Fact, frozen=True):
     by: str
 
@@ -344,6 +395,13 @@ Fact: TypeAlias = (
     | ForegroundLeft
     | DeliveriesHeld
     | DeliveriesReleased
+    | WorkspaceProgressed
+    | WorkspaceReady
+    | WorkspaceKept
+    | WorkspaceRemoved
+    | WorkspacePruneRequested
+    | WorkspaceLanded
+    | OverlapFound
     | EndRequested
     | SessionEnded
 )
@@ -393,6 +451,13 @@ KINDS: Mapping[str, type[Fact]] = {
     "foreground-left": ForegroundLeft,
     "deliveries-held": DeliveriesHeld,
     "deliveries-released": DeliveriesReleased,
+    "workspace-progressed": WorkspaceProgressed,
+    "workspace-ready": WorkspaceReady,
+    "workspace-kept": WorkspaceKept,
+    "workspace-removed": WorkspaceRemoved,
+    "workspace-prune-requested": WorkspacePruneRequested,
+    "workspace-landed": WorkspaceLanded,
+    "overlap-found": OverlapFound,
     "end-requested": EndRequested,
     "session-ended": SessionEnded,
 }

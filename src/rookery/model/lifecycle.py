@@ -120,6 +120,10 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, 
             # open: tools run in parallel.
             was_asking = state.activity in ASKING
             return state if was_asking else SessionState(Status.RUNNING, Activity.WORKING)
+        case facts.WorkspaceProgressed(_, doing) if state.status is Status.STARTING:
+            return SessionState(Status.STARTING, None, doing)
+        case facts.WorkspaceReady() if state.status is Status.STARTING:
+            return SessionState(Status.STARTING)
         case (
             facts.SessionRequested()
             | facts.SessionRecovered()
@@ -155,6 +159,13 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, 
             | facts.ForegroundLeft()
             | facts.DeliveriesHeld()
             | facts.DeliveriesReleased()
+            | facts.WorkspaceProgressed()
+            | facts.WorkspaceReady()
+            | facts.WorkspaceKept()
+            | facts.WorkspaceRemoved()
+            | facts.WorkspacePruneRequested()
+            | facts.WorkspaceLanded()
+            | facts.OverlapFound()
             | facts.EndRequested()
             | facts.SessionEnded()
         ):

@@ -23,6 +23,7 @@ class NotificationKind(StrEnum):
     FINISHED = "finished"  #: a turn has ended with an answer
     FAILED = "failed"  #: a turn or a whole session has failed
     LIMIT = "limit"  #: a turn has failed because a limit of the agent's provider is reached
+    OVERLAP = "overlap"  #: two live sessions have changed the same file
 
 
 class NotificationState(StrEnum):
@@ -60,12 +61,14 @@ _SINGLE: Mapping[NotificationKind, str] = {
     NotificationKind.FINISHED: "{name} is finished",
     NotificationKind.FAILED: "{name} failed",
     NotificationKind.LIMIT: "{name} reached a limit",
+    NotificationKind.OVERLAP: "{name} changes the same file as another session",
 }
 _SEVERAL: Mapping[NotificationKind, str] = {
     NotificationKind.NEEDS_YOU: "{count} sessions wait",
     NotificationKind.FINISHED: "{count} sessions are finished",
     NotificationKind.FAILED: "{count} sessions failed",
     NotificationKind.LIMIT: "{count} sessions reached a limit",
+    NotificationKind.OVERLAP: "{count} sessions change the same files as others",
 }
 
 

@@ -9,6 +9,7 @@ from typing import NewType
 
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import ASKING, Activity, SessionState, Status
+from rookery.model.workspaces import SessionWorkspace
 
 #: The agent's own id of its session. Unique among the live sessions of that agent.
 NativeId = NewType("NativeId", str)
@@ -95,6 +96,7 @@ class Session:
     hidden: bool = False  #: lists leave it out while it needs no person
     lost: bool = False  #: it ended because the daemon, tmux or the computer did
     seen_at: datetime | None = None  #: a person has seen the answers that were given until then
+    workspace: SessionWorkspace | None = None  #: the git worktree that it was given
 
     @property
     def state(self) -> SessionState:

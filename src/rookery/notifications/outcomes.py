@@ -20,7 +20,7 @@ from rookery.store import notifications, requests, sessions, turn_changes, turns
 from rookery.store.journal import Entry, Reader
 
 
-def react(db: Connection, entry: Entry) -> None:
+def react(db: Connection, entry: Entry) -> None:  # noqa: C901 - a table
     """Add a notification if an entry reports an outcome that a channel carries."""
     if not notifications.has_channels(db):
         return
@@ -36,12 +36,19 @@ def react(db: Connection, entry: Entry) -> None:
             ended = sessions.get(db, session)
             if ended.status is Status.FAILED:
                 _add(db, entry, NotificationKind.FAILED, END, first_line(ended.reason))
+        case facts.OverlapFound(_, other, path):
+            name = sessions.get(db, SessionId(other)).name
+            text = f"{name} also changed {path}"
+            _add(db, entry, NotificationKind.OVERLAP, f"{other} {path}", text)
         case _:
             pass
 
 
 READER = Reader(
-    frozenset[type[Fact]]({facts.InputAsked, facts.TurnEnded, facts.SessionEnded}), react
+    frozenset[type[Fact]](
+        {facts.InputAsked, facts.TurnEnded, facts.SessionEnded, facts.OverlapFound}
+    ),
+    react,
 )
 
 

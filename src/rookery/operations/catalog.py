@@ -10,11 +10,13 @@ from rookery.operations import (
     always_allow,
     conversation_data,
     daemon,
+    differences,
     discovery,
     foreground,
     inbox,
     keys,
     labels,
+    landing,
     listeners,
     lost_sessions,
     maintenance,
@@ -31,6 +33,7 @@ from rookery.operations import (
     start,
     tokens,
     tracking,
+    workspaces,
 )
 from rookery.operations.operation import Operation, get, post
 
@@ -60,6 +63,11 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     get("wait", f"{SESSION}/wait", Need.READ, session_waits.wait),
     get("wait_several", "/v1/wait", Need.READ, session_waits.wait_for_several),
     post("resume", f"{SESSION}/resume", Need.START, resume.resume),
+    get("diff", f"{SESSION}/diff", Need.READ, differences.diff),
+    post("land", f"{SESSION}/land", Need.OWN, landing.land),
+    get("workspace", f"{SESSION}/workspace", Need.READ, workspaces.show_workspace),
+    get("workspaces", "/v1/workspaces", Need.READ, workspaces.list_workspaces),
+    post("prune_workspaces", "/v1/workspaces/prune", Need.OWN, workspaces.prune_workspaces),
     post("send", f"{SESSION}/messages", Need.SPEAK, messages.send),
     get("message", MESSAGE, Need.READ, messages.show_message),
     get("answer", f"{MESSAGE}/answer", Need.READ, messages.answer),

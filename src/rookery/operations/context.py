@@ -23,6 +23,7 @@ from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.discovery import Discovery
 from rookery.tracking.transcript_reader import TranscriptReader
+from rookery.workspaces.worktrees import Worktrees
 
 
 class Streams:
@@ -69,6 +70,7 @@ class Context:
     discovery: Discovery
     conversations: TranscriptReader
     permissions: Permissions
+    worktrees: Worktrees
     commands: Mapping[str, tuple[str, ...]]  #: by agent: what to run instead of its program
     settings: Settings
     home: Home

@@ -53,8 +53,13 @@ async def resume(context: Context, caller: Caller, params: ResumeParams) -> Sess
         raise CommandRefused(f"{old.name} has no turn that {old.agent} could continue.")
     if not is_native_id(old.native_id):  # a hook may have reported anything
         raise CommandRefused(f"{old.native_id[:80]!r} is not a conversation of {old.agent}.")
+    _require_worktree(old)
     conversation = Conversation(
-        native_id=old.native_id, is_branch=params.fork, session=old.id, name=old.name
+        native_id=old.native_id,
+        is_branch=params.fork,
+        session=old.id,
+        name=old.name,
+        workspace=old.workspace,
     )
     start_params = StartParams(
         agent=old.agent,
@@ -66,6 +71,14 @@ async def resume(context: Context, caller: Caller, params: ResumeParams) -> Sess
         **_as_asked(params),
     )
     return await start(context, caller, start_params, conversation)
+
+
+def _require_worktree(old: Session) -> None:
+    if old.workspace and not Path(old.project_path).is_dir():
+        raise CommandRefused(
+            f"the worktree of {old.name} is gone: {old.workspace.path}. Start another session:"
+            "  rookery start --worktree"
+        )
 
 
 async def _resume_unknown(context: Context, caller: Caller, params: ResumeParams) -> Session:

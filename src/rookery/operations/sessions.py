@@ -28,7 +28,7 @@ from rookery.operations.lost_sessions import count_lost
 from rookery.operations.operation import Nothing, OfSession, Params
 from rookery.permissions.project_files import in_thread
 from rookery.sessions import commands
-from rookery.store import backlog, flags, present_sessions, tool_calls, turns
+from rookery.store import backlog, flags, overlaps, present_sessions, tool_calls, turns
 from rookery.store import dialogs as stored_dialogs
 from rookery.store import sessions as stored_sessions
 from rookery.store.dialogs import PendingRequest
@@ -84,6 +84,8 @@ class Sessions:
     hooks_problem: str = ""  #: which hook program is damaged, so that rules do not apply
     #: Sessions that ended with the daemon, tmux or the computer, and can be resumed.
     lost: int = 0
+    #: For sessions that have changed the same file as another live session.
+    overlaps: dict[SessionId, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
             if (allowed is None or each.id in allowed) and _is_shown(each, params)
         ]
         queued, pending = backlog.kept_words(db), stored_dialogs.pending(db)
+        shared = overlaps.notes(db) if allowed is None else {}
         return Sessions(
             visible,
             {each.id: queued[each.id] for each in visible if each.id in queued},
@@ -142,6 +145,7 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
             context.database.trouble,
             hooks_problem,
             count_lost(context, db, now) if allowed is None else 0,
+            {each.id: shared[each.id] for each in visible if each.id in shared},
         )
 
     return await context.database.read(read)

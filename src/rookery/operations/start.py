@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from sqlite3 import Connection
 
 from pydantic import Field
@@ -20,6 +21,7 @@ from rookery.operations.outcome_listeners import Link, link, speaker_of
 from rookery.sessions import starts
 from rookery.sessions.profiles import find_profile
 from rookery.store import messages
+from rookery.workspaces.planning import WorktreeRequest
 
 
 class StartParams(Params):
@@ -36,6 +38,9 @@ class StartParams(Params):
     tools: bool = Field(True, description="let it ask things of Rookery itself, by MCP")
     tags: tuple[str, ...] = ()
     profile: str = Field("", description="a profile of the configuration")
+    worktree: bool = Field(False, description="give it a git worktree of its own")
+    branch: str = Field("", description="of the worktree; without, rookery/NAME")
+    base: str = Field("", description="the commit or branch to begin with; without, HEAD")
 
 
 async def start(
@@ -48,7 +53,8 @@ async def start(
     profile = find_profile(context.settings, params.profile) if params.profile else None
     params = _without_agents_environment(caller, _with_profile(params, profile))
     _require_owner_for_shell(caller, params)
-    fields = params.model_dump(exclude={"listen"})
+    _check_worktree(caller, params)
+    fields = params.model_dump(exclude={"listen", "worktree", "branch", "base"})
     calling_session = caller.identity.session
     start_request = starts.StartRequest(
         **fields, parent=calling_session, conversation=conversation
@@ -62,6 +68,9 @@ async def start(
         path=environment.get("PATH", os.defpath),
         limit=context.settings.limits.tmux_sessions,
     )
+    if params.worktree:
+        request = WorktreeRequest(params.branch, params.base)
+        plan = replace(plan, worktree=await context.worktrees.plan(plan.project, request))
 
     def accept(db: Connection) -> Session:
         child = as_child(db, context, caller, plan)
@@ -121,3 +130,11 @@ def _require_owner_for_shell(caller: Caller, params: StartParams) -> None:
             raise Forbidden(
                 "only the owner may pass an environment, on this computer's own socket."
             )
+
+
+def _check_worktree(caller: Caller, params: StartParams) -> None:
+    """Allow worktrees only to the owner: set-up commands run what a repository contains."""
+    if (params.branch or params.base) and not params.worktree:
+        raise BadInput("a branch and a base are for a worktree; add --worktree.")
+    if params.worktree and caller.identity.scope is not Scope.OWNER:
+        raise Forbidden("only the owner may start a session in a worktree of its own.")

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import BoundedSemaphore, Thread
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 from urllib.parse import unquote
 
 from rookery.model.folders import absolute_path, named_folders
 from rookery.model.permissions import FOLDER, Call
 from rookery.processes.real_paths import real_path
+
+T = TypeVar("T")
 
 #: For each field of a call, the files that its path may name.
 _Meanings: TypeAlias = dict[str, frozenset[str]]
@@ -55,24 +57,12 @@ class PathResolver:
         return replace(call, real_folders=frozenset().union(*resolved.values()))
 
     async def _in_thread(self, paths: Mapping[str, str], folder: str) -> _Meanings:
-        if not self._threads.acquire(blocking=False):
-            return {}
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[_Meanings] = loop.create_future()
-
-        def follow_links() -> None:
-            try:
-                resolved = dict(self._resolve_all(paths, folder))
-            finally:
-                self._threads.release()
-            with suppress(RuntimeError):  # the loop was closed meanwhile
-                loop.call_soon_threadsafe(_answer, answer, resolved)
-
-        Thread(target=follow_links, name="real paths", daemon=True).start()
-        try:
-            return await asyncio.wait_for(answer, self.timeout_s)
-        except TimeoutError:
-            return {}
+        resolved = await in_daemon_thread(
+            lambda: dict(self._resolve_all(paths, folder)),
+            threads=self._threads,
+            timeout_s=self.timeout_s,
+        )
+        return resolved or {}
 
     def _resolve_all(
         self, paths: Mapping[str, str], folder: str
@@ -107,6 +97,30 @@ def _rewritten(path: str) -> Iterable[str]:
     yield unquote(path)
 
 
-def _answer(answer: asyncio.Future[_Meanings], resolved: _Meanings) -> None:
+async def in_daemon_thread(
+    work: Callable[[], T], *, threads: BoundedSemaphore, timeout_s: float
+) -> T | None:
+    """Run work that may hang for ever; ``None`` if it takes too long, or too much hangs."""
+    if not threads.acquire(blocking=False):
+        return None
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+
+    def run() -> None:
+        try:
+            result = work()
+        finally:
+            threads.release()
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(_answer, answer, result)
+
+    Thread(target=run, name="real paths", daemon=True).start()
+    try:
+        return await asyncio.wait_for(answer, timeout_s)
+    except TimeoutError:
+        return None
+
+
+def _answer(answer: asyncio.Future[T], result: T) -> None:
     if not answer.done():
-        answer.set_result(resolved)
+        answer.set_result(result)

@@ -116,6 +116,10 @@ class HookDialect(Protocol):
         """Return the tool call to decide; ``None`` if the hook call only reports."""
         ...
 
+    def edited_files(self, payload: Payload) -> Sequence[str]:
+        """Return the files that a tool has changed; empty for all other hook calls."""
+        ...
+
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
         """Return the answer to the hook; without a verdict, it makes the agent ask its user."""
         ...

@@ -34,9 +34,10 @@ from rookery.model.sessions import (
     Session,
     program_name,
 )
+from rookery.model.workspaces import SessionWorkspace, WorkspacePlan
 from rookery.ports.agent import Agent
 from rookery.sessions.commands import MessageSender, addressed, write
-from rookery.store import session_bindings, sessions
+from rookery.store import session_bindings, sessions, workspaces
 from rookery.store.journal import Journal
 from rookery.store.session_lookup import TakenNames
 
@@ -52,6 +53,7 @@ class Conversation:
     is_branch: bool
     session: SessionId | None = None  #: the last session that had it, if known
     name: str = ""  #: the name of that session
+    workspace: SessionWorkspace | None = None  #: its worktree, if that is still there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,7 @@ class StartPlan:
     command: tuple[str, ...]
     words: Words | None
     limit: int
+    worktree: WorkspacePlan | None = None  #: to be made for it
 
 
 def plan(
@@ -173,6 +176,7 @@ def accept(
     _require_not_live(db, plan)
     session_id = _new_id(db)
     name = _name(start, taken=TakenNames(db))
+    workspace = _workspace(db, plan, name)
     session = Session(
         id=session_id,
         name=name,
@@ -182,7 +186,7 @@ def accept(
         computer=journal.computer,
         title=title_from(start.prompt, start.chosen_name),
         native_id=_native_id(plan, session_id),
-        project_path=str(plan.project),
+        project_path=str(_project(plan, workspace)),
         tmux_session=program_name(session_id),
         owner=owner,
         parent=start.parent,
@@ -197,13 +201,42 @@ def accept(
         since=now,
         created_at=now,
         last_activity_at=now,
+        workspace=workspace,
     )
     sessions.add(db, session, launch=_launch(plan))
+    _enter_workspace(db, plan, session)
     journal.append(db, SessionRequested(session_id, owner))
     if plan.words:
         # Messages that come before it is up are not joined to the prompt: its answer is wanted.
         write(db, journal, session_id, plan.words, speaker, alone=True)
     return sessions.get(db, session_id)
+
+
+def _workspace(db: Connection, plan: StartPlan, name: str) -> SessionWorkspace | None:
+    """Return the worktree of a new session: one to be made, or its conversation's."""
+    if plan.worktree:
+        return workspaces.choose(db, plan.worktree, name)
+    return plan.start.conversation.workspace if plan.start.conversation else None
+
+
+def _project(plan: StartPlan, workspace: SessionWorkspace | None) -> Path:
+    """Return the session's folder: in a new worktree, the same one as in the checkout."""
+    if plan.worktree and workspace:
+        return Path(workspace.path, plan.worktree.subdir)
+    return plan.project
+
+
+def _enter_workspace(db: Connection, plan: StartPlan, session: Session) -> None:
+    conversation = plan.start.conversation
+    if session.workspace is None:
+        return
+    if plan.worktree:
+        at = session.created_at
+        workspaces.request(db, session.id, plan.worktree, session.workspace, at=at)
+    elif conversation and not conversation.is_branch:
+        workspaces.give(db, session.workspace.path, session.id)
+    else:
+        workspaces.recheck(db, session.workspace.path)
 
 
 def _require_not_live(db: Connection, plan: StartPlan) -> None:

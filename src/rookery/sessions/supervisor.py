@@ -25,6 +25,7 @@ from rookery.model.facts import (
     SessionEnded,
     SessionId,
     SessionRequested,
+    WorkspaceReady,
 )
 from rookery.model.lifecycle import Status
 from rookery.model.screens import tail
@@ -33,7 +34,7 @@ from rookery.ports.clock import Clock
 from rookery.ports.runtime import HeldProgram, Runtime, StopMethod
 from rookery.sessions import record_end
 from rookery.sessions.launching import Launcher
-from rookery.store import sessions, wait_for_change
+from rookery.store import sessions, wait_for_change, workspaces
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.supervise import Reconciler, SupervisedStep
@@ -50,7 +51,9 @@ RETRY_SECONDS = 1.0
 FAULT_BACKOFF_S = (0.5, 5.0)
 
 #: The facts after which a session must be started, ended or cleaned up.
-CARED_FOR: frozenset[type[Fact]] = frozenset({SessionRequested, EndRequested, SessionEnded})
+CARED_FOR: frozenset[type[Fact]] = frozenset(
+    {SessionRequested, WorkspaceReady, EndRequested, SessionEnded}
+)
 
 #: Errors after which another attempt to start a program would fail in the same way.
 _FINAL = (RookeryError, OSError, ValueError)
@@ -105,6 +108,8 @@ class Supervisor:
         """Take the next step for a session. False if there is nothing to do now."""
         session = await self.database.peek(lambda db: sessions.get(db, session_id))
         match session.status:
+            case Status.STARTING if await self._awaits_workspace(session):
+                return False
             case Status.STARTING:
                 await self._bring_up(session)
             case Status.CLOSING:
@@ -161,6 +166,11 @@ class Supervisor:
                     message = f"{type(error).__name__}: {error}. See: rookery daemon logs"
                     raise RuntimeFailed(message) from error
                 await faults.back_off(error)
+
+    async def _awaits_workspace(self, session: Session) -> bool:
+        if session.workspace is None:
+            return False
+        return await self.database.peek(lambda db: workspaces.is_awaited(db, session.id))
 
     async def _is_starting(self, session: SessionId) -> bool:
         current = await self.database.peek(lambda db: sessions.get(db, session))

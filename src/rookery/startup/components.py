@@ -46,6 +46,8 @@ from rookery.tracking.agent_folders import folders_of
 from rookery.tracking.discovery import Discovery
 from rookery.tracking.intake import Intake
 from rookery.tracking.transcript_reader import TranscriptReader
+from rookery.workspaces.git import Git
+from rookery.workspaces.worktrees import Worktrees
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ class Parts:
             discovery=self._discovery(database, journal, runtimes.observed),
             conversations=TranscriptReader(folders, journal.clock),
             permissions=self.permissions(journal),
+            worktrees=self.worktrees(),
             commands={"demo": demo, "shell": (self.login.get("SHELL", "/bin/sh"),)},
             settings=self.settings,
             home=self.home,
@@ -155,6 +158,12 @@ class Parts:
         )
         launcher = Launcher(database, journal.clock, runtime, AGENTS, context)
         return Supervisor(database, journal, runtime, launcher, deadlines)
+
+    def worktrees(self) -> Worktrees:
+        settings = self.settings.workspaces
+        root = Path(settings.root).expanduser() if settings.root else self.home.workspaces
+        environment = session_environment(self.login, {}, self.settings.environment)
+        return Worktrees(Git(environment), settings, root, environment)
 
     def hook_socket(self, context: Context) -> HookSocket:
         intake = Intake(

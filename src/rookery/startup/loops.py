@@ -22,6 +22,7 @@ from rookery.tracking.screen_reader import ScreenReader
 from rookery.tracking.screen_watch import ScreenWatch
 from rookery.tracking.session_files import SessionFilesWatch
 from rookery.tracking.usage import UsageReader
+from rookery.workspaces.keeper import WorkspaceKeeper
 
 
 def start_loops(context: Context, parts: Parts, tasks: TaskGroup) -> None:
@@ -38,6 +39,7 @@ def start_loops(context: Context, parts: Parts, tasks: TaskGroup) -> None:
         DialogAnswers(database, journal, runtime, AGENTS, decider).press,
         Dispatcher(database, journal, runtime, AGENTS).deliver,
         UsageReader(database, journal, context.settings.prices).follow,
+        WorkspaceKeeper(database, journal, context.worktrees).run,
         Expiry(database, journal, runtime, parts.expiry_spans(), context.home.artifacts).run,
     ):
         tasks.start_soon(loop)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rookery.coordination import listeners, relays
+from rookery.coordination import listeners, overlaps, relays
 from rookery.notifications import outcomes
 from rookery.permissions import answered_in_terminal
 from rookery.store.journal import Reader
@@ -16,4 +16,5 @@ READERS: Mapping[str, Reader] = {
     "listeners": listeners.READER,
     "relays": relays.READER,
     "notifications": outcomes.READER,
+    "overlaps": overlaps.READER,
 }

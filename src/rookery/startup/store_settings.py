@@ -27,6 +27,8 @@ async def prepare(settings: Settings, database: Database) -> Journal:
         notifications.put_channels, kinds=settings.notifications.kinds, at=database.clock.now()
     )
     await database.write(channels)
+    tell = settings.workspaces.tell_agents
+    await database.write(partial(flags.tell_agents_of_overlaps, on=tell))
     await journal.catch_up(database)
     if not settings.listeners.survive_restart:
         await database.write(forget_all)

@@ -42,6 +42,16 @@ def let_parents_answer(db: Connection, *, on: bool) -> None:
     _set(db, "parents_may_answer", "on" if on else "off")
 
 
+def tells_agents_of_overlaps(db: Connection) -> bool:
+    """Return whether agents are told that another session changes the same file."""
+    row = db.execute("select value from switches where name = 'tell_overlaps'").fetchone()
+    return row is not None and row["value"] == "on"
+
+
+def tell_agents_of_overlaps(db: Connection, *, on: bool) -> None:
+    _set(db, "tell_overlaps", "on" if on else "off")
+
+
 def _set(db: Connection, name: str, value: str) -> None:
     db.execute(
         "insert into switches values (?, ?) on conflict do update set value = excluded.value",

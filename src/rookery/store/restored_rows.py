@@ -64,8 +64,8 @@ def disarm(db: Connection, readers: Iterable[str], *, at: datetime) -> list[Sess
     return [SessionId(each) for each in _column(db, _TO_END, (TMUX,))]
 
 
-#: Stops all deliveries, key presses, open requests, relays, readings of transcripts
-#: and notifications.
+#: Stops all deliveries, key presses, open requests, relays, readings of transcripts,
+#: notifications, and the removal of worktrees.
 _CHANGES = """
 update messages set step = 'failed', waits_for = :reason, blocked_code = ''
     where step = 'pending';
@@ -78,7 +78,9 @@ update relay_members set left_at = :at where left_at is null;
 update relays set closed_at = :at, reason = :reason where closed_at is null;
 update transcripts set due = null;
 update notifications set state = 'skipped', reason = :reason, settled_at = :at
-    where state in ('waiting', 'sending')
+    where state in ('waiting', 'sending');
+update workspaces set state = iif(state = 'removed', state, 'kept'), reason = :reason,
+    is_discarded = 0, process = ''
 """
 
 _TO_END = (

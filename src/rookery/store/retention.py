@@ -52,6 +52,7 @@ _TALLY = f"""
 _OF_SESSIONS = (
     *("tokens", "grants", "requests", "evidence", "transcripts", "told"),
     *("relay_members", "foregrounds", "notifications", "mutes"),
+    *("workspaces", "edits", "overlaps"),
 )
 
 
@@ -71,12 +72,15 @@ def forget_sessions(db: Connection, *, keep: int) -> int:
     """Delete a slice of the sessions that ended longest ago, beyond the last ``keep``.
 
     ``forget_artifacts`` deletes their saved screens. A session that started, or was continued
-    by, a session that is kept stays: its rules bind that session.
+    by, a session that is kept stays: its rules bind that session. A session whose worktree
+    is kept stays as well.
     """
     rows = db.execute(
         "select id from sessions where ended_at is not null and not is_held"
         " and not exists (select 1 from sessions other where other.parent = sessions.id)"
         " and not exists (select 1 from sessions other where other.continues = sessions.id)"
+        " and not exists (select 1 from workspaces where session = sessions.id"
+        " and state <> 'removed')"
         " order by ended_at desc limit ? offset ?",
         (MAX_DELETED_ROWS // 10, keep),
     ).fetchall()
@@ -86,6 +90,7 @@ def forget_sessions(db: Connection, *, keep: int) -> int:
             db.execute(f"delete from {table} where session = ?", (session,))
         db.execute("delete from listeners where ? in (target, caller)", (session,))
         db.execute("delete from waits where caller = ?", (session,))
+        db.execute("delete from overlaps where other = ?", (session,))
         db.execute("delete from turns where session = ?", (session,))
         db.execute("delete from messages where recipient = ?", (session,))
         db.execute("delete from sessions where id = ?", (session,))

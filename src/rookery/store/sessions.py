@@ -20,7 +20,7 @@ from rookery.ports.terminal import TerminalAddress
 from rookery.store import relays
 
 #: The fields of a session: each is a column. ``asdict`` would copy every value.
-_COLUMNS = tuple(each.name for each in fields(Session))
+_COLUMNS = tuple(each.name for each in fields(Session) if each.name != "workspace")
 _TIMES = (
     *("since", "created_at", "started_at", "last_activity_at", "ended_at"),
     *("tool_at", "tool_ended_at", "seen_at"),
@@ -42,6 +42,8 @@ def add(
         row[name] = row[name].isoformat() if row[name] else None
     row["tags"] = " ".join(session.tags)
     row["launch"] = json.dumps(dict(launch or {}))
+    if session.workspace:
+        row["workspace"] = json.dumps(asdict(session.workspace))
     names = ", ".join(row)
     marks = ", ".join(f":{name}" for name in row)
     db.execute(f"insert into sessions ({names}) values ({marks})", row)
@@ -186,6 +188,8 @@ def needing_supervision(db: Connection) -> list[SessionId]:
     rows = db.execute(
         f"select id from sessions indexed by sessions_live where {LIVE}"
         " and status in ('starting', 'closing')"
+        " and not (status = 'starting' and exists (select 1 from workspaces"
+        " where session = sessions.id and state = 'requested'))"
         " and (runtime = ? or (runtime = ? and status = 'closing')) union"
         " select id from sessions"
         " where is_held and status in ('completed', 'failed', 'killed')",
@@ -259,4 +263,6 @@ def session_values(row: Row) -> dict[str, Any]:
     values["native_id"] = values["native_id"] or None
     values["tags"] = values["tags"].split()
     values["hidden"], values["lost"] = bool(values["hidden"]), bool(values["lost"])
+    if values.get("workspace"):
+        values["workspace"] = json.loads(values["workspace"])
     return values

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rookery.hook_protocol import Hook, require_tool
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import TurnEnded
+from rookery.model.overlaps import FileInRepository
 from rookery.model.permissions import Call
 from rookery.model.rules import needs_folder, path_fields
 from rookery.model.sessions import Sender
@@ -21,6 +22,7 @@ from rookery.ports.agent import Agent, HookDialect
 from rookery.ports.clock import Clock
 from rookery.store import session_bindings
 from rookery.store.database import Database
+from rookery.tracking.edited_files import EditedFileFinder
 from rookery.tracking.hook_callers import HookCaller, NonAgentCallers
 from rookery.tracking.hook_senders import is_session_start_or_end
 from rookery.tracking.transcript_reader import TranscriptReader
@@ -59,7 +61,13 @@ class HookReader:
     rules_file: RulesFile
     conversations: TranscriptReader | None
     paths: PathResolver = field(default_factory=PathResolver)
+    edited: EditedFileFinder = field(default_factory=EditedFileFinder)
     non_agents: NonAgentCallers = field(default_factory=NonAgentCallers)
+
+    async def find_edits(self, hook: Hook, read: HookContent) -> list[FileInRepository]:
+        """Return the files of repositories that a tool call has changed."""
+        paths = read.hooks.edited_files(hook.payload)
+        return await self.edited.find(read.sender.cwd, paths) if paths else []
 
     async def read(self, hook: Hook) -> HookContent:
         """Parse a hook call. Raises ``HookUnreadable``."""

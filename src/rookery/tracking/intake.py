@@ -11,6 +11,7 @@ from hashlib import sha256
 from sqlite3 import Connection
 from typing import TypeAlias
 
+from rookery.coordination.overlaps import note_edits
 from rookery.hook_protocol import Hook
 from rookery.model.beliefs import is_end_believed
 from rookery.model.errors import HookUnreadable
@@ -112,6 +113,7 @@ class Intake:
         at = min(hook.at or now, now)  # a spooled call may have waited for long
         caller = self._reader.look_at_caller(hook, sender)
         ending = await self._reader.find_ending(hook, read)
+        edits = await self._reader.find_edits(hook, read)
 
         def take_in(db: Connection) -> Ruling | KeepWorking | PromptNote:
             if not hook_calls.add(db, hook.key, at=at):
@@ -131,6 +133,7 @@ class Intake:
             told = [explained(fact, ending) for fact in hooks.read(hook.payload, session)]
             for fact in told:
                 self._write(db, fact, at=at)
+            note_edits(db, self.journal, session, edits, at=at)
             self.permissions.ask_again(db, session)
             self._bring_up(db, sending)
             ruling = self._consider(db, hooks, hook, session, call)

@@ -17,6 +17,7 @@ from rookery.model.lifecycle import (
 from tests.support.facts import FACTS, S
 
 STARTING = SessionState()
+PREPARING = SessionState(Status.STARTING, None, "runs npm ci")
 WORKING = SessionState(Status.RUNNING, Activity.WORKING)
 IDLE = SessionState(Status.RUNNING, Activity.IDLE)
 INTERRUPTED = SessionState(Status.RUNNING, Activity.IDLE, "interrupted")
@@ -60,6 +61,11 @@ REMARKS = (
     facts.ForegroundLeft,
     facts.DeliveriesHeld,
     facts.DeliveriesReleased,
+    facts.WorkspaceKept,
+    facts.WorkspaceRemoved,
+    facts.WorkspacePruneRequested,
+    facts.WorkspaceLanded,
+    facts.OverlapFound,
 )
 
 
@@ -80,6 +86,10 @@ REMARKS = (
             facts.SessionEnded(S, "x", "failed"),
             SessionState(Status.FAILED, None, "x"),
         ),
+        (STARTING, facts.WorkspaceProgressed(S, "runs npm ci"), PREPARING),
+        (PREPARING, facts.WorkspaceReady(S, "/path", "rookery/fix"), STARTING),
+        (IDLE, facts.WorkspaceProgressed(S, "runs npm ci"), IDLE),
+        (CLOSING, facts.WorkspaceReady(S, "/path", "rookery/fix"), CLOSING),
         (IDLE, facts.TurnStarted(S, "go"), WORKING),
         (IDLE, facts.ToolCalled(S, "Bash"), WORKING),
         (IDLE, facts.InputSettled(S), IDLE),

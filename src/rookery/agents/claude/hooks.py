@@ -35,4 +35,10 @@ HOOKS = ClaudeHooks(
         same_tools=(frozenset({"Agent", "Task"}),),
     ),
     tells_mode=True,
+    edits={
+        "Edit": "file_path",
+        "MultiEdit": "file_path",
+        "Write": "file_path",
+        "NotebookEdit": "notebook_path",
+    },
 )

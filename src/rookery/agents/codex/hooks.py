@@ -70,6 +70,7 @@ HOOKS = CodexHooks(
     agent=NAME,
     question=("PreToolUse", "request_user_input"),
     arguments={"apply_patch": patched_files},
+    edits={"apply_patch": "command"},
     traits=HookTraits(
         before_tool="PreToolUse", permission="PermissionRequest", doubles_hooks=True
     ),

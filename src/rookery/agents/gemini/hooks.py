@@ -197,6 +197,7 @@ def _with_whole_path(payload: Payload, given: Mapping[str, Any]) -> Mapping[str,
 
 HOOKS = GeminiHooks(
     agent=NAME,
+    edits={"write_file": "file_path", "replace": "file_path"},
     traits=HookTraits(
         before_tool="BeforeTool",
         silent_stop="AfterAgent",

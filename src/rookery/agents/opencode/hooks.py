@@ -105,4 +105,11 @@ HOOKS = OpenCodeHooks(
     agent=NAME,
     question=("PermissionRequest", ASKING),
     traits=HookTraits(before_tool="PreToolUse", permission="PermissionRequest"),
+    edits={
+        "edit": "filePath",
+        "multiedit": "filePath",
+        "write": "filePath",
+        "apply_patch": "patchText",
+        "patch": "patchText",
+    },
 )

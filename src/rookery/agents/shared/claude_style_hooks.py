@@ -12,6 +12,7 @@ from rookery.agents.shared.claude_style_replies import (
     permission_request_output,
     pre_tool_use_output,
 )
+from rookery.agents.shared.edited_files import edited_files
 from rookery.agents.shared.tool_arguments import argument_of
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
@@ -70,6 +71,8 @@ class ClaudeStyleHooks:
     question: tuple[str, str] = ("PermissionRequest", "AskUserQuestion")
     #: Reads the argument from the input of a tool whose fields do not show it, by tool.
     arguments: Mapping[str, Callable[[Mapping[str, Any]], str]] = field(default_factory=dict)
+    #: The tools that change files, with the field that names the files or contains a patch.
+    edits: Mapping[str, str] = field(default_factory=dict)
 
     def identify(self, payload: Payload) -> Sender:
         match payload:
@@ -155,6 +158,17 @@ class ClaudeStyleHooks:
                 return identified(call, payload)
             case _:
                 return None
+
+    def edited_files(self, payload: Payload) -> Sequence[str]:
+        match payload:
+            case {
+                "hook_event_name": "PostToolUse" | "AfterTool",
+                "tool_name": str(tool),
+                "tool_input": {} as tool_input,
+            } if tool in self.edits:
+                return edited_files(tool_input, self.edits[tool])
+            case _:
+                return ()
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
         event = payload["hook_event_name"]

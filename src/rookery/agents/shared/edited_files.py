@@ -1,0 +1,27 @@
+"""Find the files that a tool call has changed. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+#: Files of one call that are looked at.
+MAX_FILES = 100
+
+#: A line of a patch that names a file, in the format of ``apply_patch``.
+_IN_PATCH = re.compile(
+    r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE
+)
+
+_PATCH_BEGINS = "*** Begin Patch"
+
+
+def edited_files(tool_input: Mapping[str, Any], field: str) -> tuple[str, ...]:
+    """Return the files that one field of a call names: a path, or a patch with several."""
+    value = tool_input.get(field)
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        return ()
+    if _PATCH_BEGINS in value:
+        return tuple(dict.fromkeys(_IN_PATCH.findall(value)))[:MAX_FILES]
+    return (value,)

@@ -1,0 +1,87 @@
+"""The command that shows what a session has changed."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import click
+
+from rookery.cli.completion import session_names
+from rookery.cli.options import as_json, examples, pass_client
+from rookery.cli.render import count, is_colourful, one_line, plain, remark, reply, say
+from rookery.cli.tables import cut_left, width_here
+from rookery.client import Client
+from rookery.client.workspaces import ChangedFileInfo, DiffInfo, show_diff
+from rookery.model.workspaces import short_id
+
+#: The colour of a line of a difference, by how it begins; the first that fits.
+_COLOURS = (
+    ("+++", None),
+    ("---", None),
+    ("diff ", None),
+    ("+", "green"),
+    ("-", "red"),
+    ("@@", "cyan"),
+)
+
+#: Cells of the numbers of lines in front of a file's name.
+_COUNT_CELLS = 14
+
+
+@click.command(
+    epilog=examples("rookery diff api", "rookery diff api --stat", "rookery diff api | less")
+)
+@click.option("--stat", is_flag=True, help="Only the files and the numbers of lines.")
+@as_json
+@click.argument("name", shell_complete=session_names)
+@pass_client
+def diff(daemon: Client, *, name: str, stat: bool, as_json: bool) -> None:
+    """Show what a session has changed, untracked files included.
+
+    A session in a worktree is compared with the commit where it left its base, any other
+    session with HEAD.
+    """
+    found = show_diff(daemon, name, stat=stat)
+    reply(found, partial(_show, found, stat=stat), as_json=as_json)
+
+
+def _show(found: DiffInfo, *, stat: bool) -> None:
+    remark(_summary(found))
+    if stat:
+        for each in found.files:
+            say(_stat_line(each))
+        return
+    lines = plain(found.text).splitlines()
+    if lines:
+        click.echo("\n".join(map(_coloured, lines) if is_colourful() else lines))
+    if found.is_cut:
+        remark(f"It is longer than this. All files:  rookery diff {found.name} --stat")
+
+
+def _summary(found: DiffInfo) -> str:
+    if not found.files:
+        return f"{found.name} has changed nothing since {_base(found)}."
+    files = count(len(found.files), "file")
+    if not found.is_worktree:
+        return f"{files} not committed, compared with {_base(found)}."
+    commits = f", {count(found.commits, 'commit')}" if found.commits else ""
+    return f"{files} on {found.branch or 'a detached HEAD'}{commits}, since {_base(found)}."
+
+
+def _base(found: DiffInfo) -> str:
+    return f"{found.against} ({short_id(found.commit)})"
+
+
+def _stat_line(file: ChangedFileInfo) -> str:
+    if file.added is None or file.removed is None:
+        numbers = "binary"
+    else:
+        numbers = f"+{file.added} -{file.removed}"
+    new = "  (untracked)" if file.is_untracked else ""
+    room = max(width_here() - _COUNT_CELLS - len(new), 10)
+    return f"{numbers:>{_COUNT_CELLS - 2}}  {cut_left(one_line(file.path), room)}{new}"
+
+
+def _coloured(line: str) -> str:
+    colour = next((colour for start, colour in _COLOURS if line.startswith(start)), None)
+    return click.style(line, fg=colour) if colour else line

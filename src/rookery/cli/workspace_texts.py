@@ -1,0 +1,43 @@
+"""Sentences about worktrees."""
+
+from __future__ import annotations
+
+from rookery.cli.render import count, short
+from rookery.client import Client
+from rookery.client.sessions import SessionInfo, SessionWorkspaceInfo
+from rookery.client.workspaces import show_workspace
+from rookery.model.errors import Answered
+from rookery.model.workspaces import short_id
+
+#: Seconds for the daemon to check the worktree of a session that has ended.
+CHECK_TIMEOUT_S = 5.0
+
+
+def describe_start(workspace: SessionWorkspaceInfo) -> str:
+    """Return where a session works, from what it begins and what it does not contain."""
+    branch, path = workspace.branch, short(workspace.path)
+    begins = f"{workspace.base or 'commit'} ({short_id(workspace.base_commit)})"
+    lines = [f"It works in {path} on branch {branch}, from {begins}."]
+    if workspace.uncommitted:
+        changes = count(workspace.uncommitted, "uncommitted change")
+        verb = "stays" if workspace.uncommitted == 1 else "stay"
+        lines.append(f"{changes} here {verb} behind.")
+    if workspace.has_submodules:
+        lines.append(
+            "Its submodules are not initialised; workspaces.setup can do that:"
+            " git submodule update --init"
+        )
+    return "\n".join(lines)
+
+
+def describe_end(daemon: Client, session: SessionInfo) -> str:
+    """Return a sentence about the worktree of an ended session if it is kept; else empty."""
+    if session.workspace is None:
+        return ""
+    try:
+        found = show_workspace(daemon, session.id, timeout=CHECK_TIMEOUT_S)
+    except Answered:  # the session has ended; the worktree is only a detail
+        return ""
+    if found.state != "kept":
+        return ""
+    return f" Its worktree is kept in {short(found.path)}: {found.reason}."

@@ -1,0 +1,210 @@
+"""Run git so that it runs no program of the repository, asks nothing and ends in time."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from rookery.model.errors import GitFailed, ProgramFailed
+from rookery.workspaces.child_programs import ProgramOutput, ProgramRun, Record, run_program
+
+#: Seconds for a call that only reads, and for one that writes a whole tree.
+READ_TIMEOUT_S, CHANGE_TIMEOUT_S = 30.0, 600.0
+
+#: Variables of git that the user's login shell may set. All others, such as GIT_DIR, would
+#: make git work on another repository.
+_KEPT_VARIABLES = frozenset(
+    {
+        *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
+        *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"),
+        *("GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
+        *("GIT_SSH", "GIT_SSH_COMMAND"),
+    }
+)
+
+#: Prevents questions in a terminal, editors and translated messages.
+_QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_MERGE_AUTOEDIT": "no",
+    "LC_ALL": "C.UTF-8",
+    "LANGUAGE": "C",
+}
+
+#: Settings for every call. Hooks and a file-system monitor are programs of the repository.
+_SAFE_SETTINGS = {
+    "core.hooksPath": "/dev/null",
+    "core.fsmonitor": "false",
+    "submodule.recurse": "false",
+    "core.quotePath": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "advice.detachedHead": "false",
+    "commit.gpgSign": "false",
+    "diff.renames": "true",
+    "color.ui": "false",
+}
+
+#: Settings of a repository that name a program, with the value that runs none. A merge driver
+#: that fails is a conflict; an empty one would silently take one side.
+_PROGRAM_SETTINGS = (
+    (re.compile(r"filter\..*\.(?:clean|smudge|process)", re.DOTALL), ""),
+    (re.compile(r"filter\..*\.required", re.DOTALL), "false"),
+    (re.compile(r"merge\..*\.driver", re.DOTALL), "false"),
+)
+
+#: The filters of Git LFS, which it may install for one repository only.
+_LFS_FILTERS = frozenset(
+    {
+        *("git-lfs clean -- %f", "git-lfs smudge -- %f", "git-lfs filter-process"),
+        *("git-lfs smudge --skip -- %f", "git-lfs filter-process --skip"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GitPlace:
+    """Where git works: a folder in which it finds the repository, or exactly these folders."""
+
+    folder: str
+    git_dir: str = ""  #: an agent may change the ``.git`` file of its worktree
+    work_tree: str = ""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        named = ((f"--git-dir={self.git_dir}",) if self.git_dir else ()) + (
+            (f"--work-tree={self.work_tree}",) if self.work_tree else ()
+        )
+        return ("--no-pager", *named)
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    environment: Mapping[str, str]  #: of the user's login shell
+
+    async def reading(self, place: GitPlace) -> Repository:
+        """Return a repository to read: its own filters and merge drivers do not run."""
+        # Files that are missing in a partial clone are not fetched.
+        environment = {"GIT_OPTIONAL_LOCKS": "0", "GIT_ALLOW_PROTOCOL": "none"}
+        plain = Repository(self, place, {}, environment, READ_TIMEOUT_S)
+        listed = await plain.run("config", "--list", "--show-scope", "-z", accept=(0, 1, 128))
+        return Repository(
+            self, place, disarmed(listed.stdout.decode(errors="replace")), environment
+        )
+
+    def changing(self, place: GitPlace) -> Repository:
+        """Return a repository to change: filters run, or encrypted files would be stored."""
+        return Repository(self, place, {}, {}, CHANGE_TIMEOUT_S)
+
+    async def run(self, program_run: ProgramRun) -> ProgramOutput:
+        return await run_program(program_run)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """One repository or worktree, and how git is run there."""
+
+    git: Git
+    place: GitPlace
+    settings: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = READ_TIMEOUT_S
+
+    async def run(
+        self,
+        *arguments: str,
+        given: bytes = b"",
+        accept: tuple[int, ...] = (0,),
+        max_bytes: int = 16_000_000,
+        variables: Mapping[str, str] | None = None,
+        record: Record | None = None,
+    ) -> ProgramOutput:
+        """Run a git command. Raises ``GitFailed`` with git's own words."""
+        run = ProgramRun(
+            argv=("git", *self.place.options, *arguments),
+            environment={
+                **git_environment(self.git.environment),
+                **self.variables,
+                **(variables or {}),
+                **as_variables({**_SAFE_SETTINGS, **self.settings}),
+            },
+            folder=self.place.folder,
+            given=given,
+            timeout_s=self.timeout_s,
+            max_bytes=max_bytes,
+            record=record,
+        )
+        try:
+            output = await self.git.run(run)
+        except ProgramFailed as error:
+            raise GitFailed(f"git {arguments[0]}: {error.args[0]}") from error
+        if output.status not in accept and not output.is_cut:
+            why = output.complaint or f"it exited with {output.status}."
+            raise GitFailed(f"git {arguments[0]}: {why}")
+        return output
+
+    async def text(self, *arguments: str, **more: tuple[int, ...]) -> str:
+        """Run a git command and return what it prints, without the final line break."""
+        output = await self.run(*arguments, **more)  # type: ignore[arg-type]
+        return os.fsdecode(output.stdout).removesuffix("\n")
+
+    async def words(self, *arguments: str) -> list[str]:
+        """Run a git command and return the words that it separates by NUL characters."""
+        output = await self.run(*arguments)
+        return [os.fsdecode(each) for each in output.stdout.split(b"\0") if each]
+
+    async def is_true(self, *arguments: str) -> bool:
+        """Run a git command that answers by its exit status: 0 or 1."""
+        return (await self.run(*arguments, accept=(0, 1))).status == 0
+
+    async def find(self, *arguments: str) -> str:
+        """Return what a git command prints; empty if it finds nothing."""
+        output = await self.run(*arguments, accept=(0, 1, 128))
+        return os.fsdecode(output.stdout).removesuffix("\n") if output.status == 0 else ""
+
+
+def git_environment(login: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for git: the user's, without what leads to another repository."""
+    kept = {
+        name: value
+        for name, value in login.items()
+        if not name.startswith("GIT_") or name in _KEPT_VARIABLES
+    }
+    return {**kept, **_QUIET}
+
+
+def as_variables(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return settings as variables: on a command line, a name could contain an equals sign."""
+    pairs: dict[str, str] = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (name, value) in enumerate(settings.items()):
+        pairs[f"GIT_CONFIG_KEY_{number}"] = name
+        pairs[f"GIT_CONFIG_VALUE_{number}"] = value
+    return pairs
+
+
+def disarmed(listed: str) -> dict[str, str]:
+    """Return settings that replace the programs which a repository itself configures.
+
+    ``listed`` is what ``git config --list --show-scope -z`` prints. Programs that the user has
+    configured for all repositories are the user's own.
+    """
+    found: dict[str, str] = {}
+    for scope, setting in _pairs(listed.split("\0")):
+        name, _, value = setting.partition("\n")
+        harmless = _harmless(name)
+        is_own = scope in {"local", "worktree"} and value not in _LFS_FILTERS
+        if is_own and harmless is not None:
+            found[name] = harmless
+    return found
+
+
+def _pairs(words: list[str]) -> Iterable[tuple[str, str]]:
+    return zip(words[::2], words[1::2], strict=False)
+
+
+def _harmless(name: str) -> str | None:
+    """Return the harmless value of a setting; none if it runs no program."""
+    return next((value for form, value in _PROGRAM_SETTINGS if form.fullmatch(name)), None)

@@ -1,0 +1,305 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from rookery.model.errors import BadInput, CommandRefused, Forbidden
+from rookery.model.facts import SessionId, TurnStarted
+from rookery.model.scopes import Identity, Scope
+from rookery.model.workspaces import WorkspaceState
+from rookery.operations.landing import Landed
+from rookery.store import sessions
+from rookery.store.journal import Journal
+from tests.support.fakes.database import ObservedDatabase
+from tests.support.operations import Desk, session_caller
+from tests.support.repositories import GitFolder
+from tests.support.workshop import Workshop
+
+pytestmark = pytest.mark.anyio
+
+READER = Identity(Scope.READER, "unix")
+
+
+class Bench:
+    """A desk, and the worktrees of its sessions."""
+
+    def __init__(self, desk: Desk, workshop: Workshop) -> None:
+        self.desk, self.workshop = desk, workshop
+
+    async def start(self, name: str, **more: Any) -> Any:  # noqa: ANN401 - a session
+        project = str(self.workshop.repository.path)
+        return await self.desk.ask(
+            "start", agent="demo", project=project, name=name, worktree=True, **more
+        )
+
+    async def make(self, name: str) -> GitFolder:
+        """Start a session in a worktree; it is up and idle."""
+        session = await self.start(name)
+        await self.workshop.until(session.id, WorkspaceState.READY)
+        await self.workshop.come_up(session.id)
+        return self.workshop.repository.at(session.workspace.path)
+
+
+@pytest.fixture
+def bench(database: ObservedDatabase, journal: Journal, tmp_path: Path) -> Bench:
+    desk, workshop = Desk(database, journal), Workshop(database, journal, tmp_path)
+    desk.context = replace(desk.context, worktrees=workshop.worktrees)
+    return Bench(desk, workshop)
+
+
+@pytest.mark.spec("L1")
+async def test_a_start_in_a_worktree_is_accepted_as_a_row(bench: Bench) -> None:
+    session = await bench.start("fix", branch="feature/x")
+
+    row = await bench.workshop.workspace(session.id)
+    assert row
+    assert (row.state, row.branch) == (WorkspaceState.REQUESTED, "feature/x")
+    assert await bench.desk.database.read(sessions.needing_supervision) == []
+    assert bench.workshop.repository.branches() == ["main"]
+
+
+@pytest.mark.spec("L1", "A3")
+async def test_a_start_under_the_same_key_is_the_same_start(bench: Bench) -> None:
+    one = await bench.start("fix", idempotency_key="k1")
+    two = await bench.start("fix", idempotency_key="k1")
+
+    assert one.id == two.id
+
+
+@pytest.mark.spec("L1", "K5")
+async def test_only_the_owner_may_ask_for_a_worktree(bench: Bench) -> None:
+    parent = await bench.desk.settle("parent", bench.workshop.repository.path)
+
+    with pytest.raises(Forbidden, match="only the owner may start a session in a worktree"):
+        await bench.start("child", by=session_caller(parent))
+    with pytest.raises(Forbidden):
+        await bench.start("child", by=READER)
+
+
+@pytest.mark.spec("L1")
+async def test_a_base_without_a_worktree_is_refused(bench: Bench) -> None:
+    project = str(bench.workshop.repository.path)
+
+    with pytest.raises(BadInput, match="add --worktree"):
+        await bench.desk.ask("start", agent="demo", project=project, base="main")
+
+
+@pytest.mark.spec("L1", "K5")
+async def test_a_child_stays_in_its_parents_worktree(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("parent")
+    parent = session_caller(await bench.workshop.id_of("parent"))
+    outside = str(bench.workshop.repository.path)
+
+    child = await bench.desk.ask("start", by=parent, agent="demo", project=str(tree.path))
+    with pytest.raises(Forbidden, match="in its own project only"):
+        await bench.desk.ask("start", by=parent, agent="demo", project=outside)
+
+    assert child.project_path == str(tree.path)
+
+
+@pytest.mark.spec("L1")
+async def test_a_resumed_session_goes_on_in_its_worktree(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+        tree.write("new.txt", "work\n")
+        kept = await bench.workshop.end("fix")
+        resumed = await bench.desk.ask("resume", session="fix")
+
+        row = await bench.workshop.workspace(resumed.id)
+    assert kept.state is WorkspaceState.KEPT
+    assert (resumed.project_path, resumed.workspace.path) == (str(tree.path), str(tree.path))
+    assert row
+    assert row.state is WorkspaceState.READY
+
+
+@pytest.mark.spec("L1")
+async def test_a_session_whose_worktree_is_gone_is_not_resumed(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        await bench.make("fix")
+        await bench.workshop.end("fix")
+
+        with pytest.raises(CommandRefused, match="the worktree of fix is gone"):
+            await bench.desk.ask("resume", session="fix")
+
+
+@pytest.mark.spec("L2")
+async def test_a_difference_is_shown_of_a_worktree_and_of_a_folder(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+    tree.write("new.txt", "work\n")
+    await bench.desk.settle("plain", bench.workshop.repository.path)
+    bench.workshop.repository.write("a.txt", "changed\n")
+
+    own = await bench.desk.ask("diff", session="fix")
+    plain = await bench.desk.ask("diff", session="plain", stat=True)
+
+    assert (own.is_worktree, own.against, [each.path for each in own.files]) == (
+        True,
+        "main",
+        ["new.txt"],
+    )
+    assert (plain.is_worktree, plain.against, plain.text) == (False, "HEAD", "")
+
+
+@pytest.mark.spec("L2", "K5")
+async def test_a_session_reads_no_difference_of_strangers(bench: Bench) -> None:
+    await bench.desk.settle("one", bench.workshop.repository.path)
+    stranger = await bench.desk.settle("two")
+
+    with pytest.raises(Forbidden):
+        await bench.desk.ask("diff", session="one", by=session_caller(stranger))
+    listed = await bench.desk.ask("workspaces", by=session_caller(stranger))
+    assert listed.workspaces == []
+
+
+@pytest.mark.spec("L3")
+async def test_an_idle_session_lands(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+    tip = tree.commit("b.txt", "b\n")
+
+    landed: Landed = await bench.desk.ask("land", session="fix")
+
+    assert (landed.into, landed.commit, landed.commits) == ("main", tip, 1)
+    assert bench.workshop.repository.git("rev-parse", "main") == tip
+    again: Landed = await bench.desk.ask("land", session="fix")
+    assert again.commits == 0
+
+
+@pytest.mark.spec("L3")
+async def test_a_session_that_works_does_not_land(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+    tree.commit("b.txt", "b\n")
+    working = TurnStarted(await bench.workshop.id_of("fix"), "go")
+    journal = bench.desk.journal
+    await bench.desk.database.write(lambda db: journal.append(db, working))
+
+    with pytest.raises(CommandRefused, match=r"fix is working\. Wait until it is idle"):
+        await bench.desk.ask("land", session="fix")
+
+
+@pytest.mark.spec("L3", "K5")
+async def test_only_the_owner_lands_and_prunes(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        await bench.make("fix")
+    own = session_caller(await bench.workshop.id_of("fix"))
+
+    with pytest.raises(Forbidden):
+        await bench.desk.ask("land", session="fix", by=own)
+    with pytest.raises(Forbidden):
+        await bench.desk.ask("prune_workspaces", names=("fix",), force=True, by=own)
+    with pytest.raises(Forbidden):
+        await bench.desk.ask("land", session="fix", by=READER)
+
+
+@pytest.mark.spec("L3")
+async def test_a_kept_worktree_goes_once_it_has_landed(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+        tree.commit("b.txt", "b\n")
+        tree.commit("c.txt", "c\n")
+        await bench.workshop.end("fix")
+        await bench.desk.ask("land", session="fix", method="squash")
+        session = await bench.workshop.id_of("fix")
+        await bench.workshop.until(session, WorkspaceState.REMOVED)
+
+    assert not tree.path.exists()
+    assert bench.workshop.repository.branches() == ["main"]
+
+
+@pytest.mark.spec("L2", "L3")
+async def test_the_list_says_what_is_in_each_worktree(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        used, kept = await bench.make("used"), await bench.make("kept")
+        kept.commit("b.txt", "b\n")
+        kept.write("new.txt", "work\n")
+        await bench.workshop.end("kept")
+        bench.workshop.repository.commit("main.txt", "m\n")
+        listed = await bench.desk.ask("workspaces")
+        alone = await bench.desk.ask("workspace", session="kept")
+
+    second, first = sorted(listed.workspaces, key=lambda each: each.name)
+    assert (first.name, first.in_use, first.ahead, first.behind) == ("used", True, 0, 1)
+    assert first.path == str(used.path)
+    assert (second.state, second.reason) == (WorkspaceState.KEPT, "new.txt not committed")
+    assert (second.ahead, second.behind, second.dirty) == (1, 1, 1)
+    assert alone == second
+
+
+@pytest.mark.spec("L3")
+async def test_a_worktree_that_was_removed_by_hand_is_listed_as_gone(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+    bench.workshop.repository.git("worktree", "remove", "--force", str(tree.path))
+
+    (found,) = (await bench.desk.ask("workspaces")).workspaces
+
+    assert found.dirty is None
+    assert found.problem == "its folder is gone"
+
+
+@pytest.mark.spec("L3")
+async def test_prune_removes_what_is_safe_and_keeps_the_rest(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        dirty, merged = await bench.make("dirty"), await bench.make("merged")
+        dirty.write("new.txt", "work\n")
+        merged.commit("b.txt", "b\n")
+        await bench.workshop.end("dirty")
+        await bench.workshop.end("merged")
+        bench.workshop.repository.git("merge", "--quiet", "rookery/merged")
+        pruned = await bench.desk.ask("prune_workspaces")
+
+    assert [(each.name, each.state) for each in pruned.workspaces] == [
+        ("dirty", WorkspaceState.KEPT),
+        ("merged", WorkspaceState.REMOVED),
+    ]
+    assert (dirty.path.exists(), merged.path.exists()) == (True, False)
+
+
+@pytest.mark.spec("L3")
+async def test_force_needs_a_name_and_keeps_an_unmerged_branch(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+        tree.commit("b.txt", "b\n")
+        tree.write("new.txt", "work\n")
+        await bench.workshop.end("fix")
+        with pytest.raises(CommandRefused, match="--force NAME"):
+            await bench.desk.ask("prune_workspaces", force=True)
+        with pytest.raises(CommandRefused, match="other has no worktree"):
+            await bench.desk.ask("prune_workspaces", names=("other",), force=True)
+        pruned = await bench.desk.ask("prune_workspaces", names=("fix",), force=True)
+
+    (only,) = pruned.workspaces
+    assert only.state is WorkspaceState.REMOVED
+    assert only.reason == "the branch rookery/fix stays: it is not merged"
+    assert not tree.path.exists()
+    assert "rookery/fix" in bench.workshop.repository.branches()
+
+
+@pytest.mark.spec("L3")
+async def test_a_worktree_in_use_is_not_pruned(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+
+        with pytest.raises(CommandRefused, match="a session works in the worktree of fix"):
+            await bench.desk.ask("prune_workspaces", names=("fix",), force=True)
+
+    assert tree.path.exists()
+
+
+@pytest.mark.spec("L3")
+async def test_the_end_of_a_worktree_can_be_waited_for(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+        tree.write("new.txt", "work\n")
+        await bench.workshop.finish(SessionId(await bench.workshop.id_of("fix")))
+        with anyio.fail_after(30):
+            found = await bench.desk.ask("workspace", session="fix", timeout=30)
+
+    assert (found.state, found.reason) == (WorkspaceState.KEPT, "new.txt not committed")

@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rookery.model.errors import CommandRefused, GitFailed, LandingConflict
+from rookery.model.workspaces import WorkspaceState
+from rookery.store.journal import Journal
+from rookery.workspaces import landing
+from rookery.workspaces.landing import Landing, LandMethod, LandRequest
+from tests.support.fakes.database import ObservedDatabase
+from tests.support.repositories import GitFolder
+from tests.support.workshop import Workshop
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def workshop(database: ObservedDatabase, journal: Journal, tmp_path: Path) -> Workshop:
+    return Workshop(database, journal, tmp_path)
+
+
+@pytest.fixture
+async def tree(workshop: Workshop) -> GitFolder:
+    async with workshop.kept():
+        return await workshop.make("fix")
+
+
+async def prepare(workshop: Workshop, **request: object) -> Landing:
+    found = await workshop.until(await workshop.id_of("fix"), WorkspaceState.READY)
+    wanted = LandRequest(name="fix", **request)  # type: ignore[arg-type]
+    return await landing.prepare(workshop.worktrees.git, found, wanted)
+
+
+async def land(workshop: Workshop, **request: object) -> Landing:
+    found = await workshop.until(await workshop.id_of("fix"), WorkspaceState.READY)
+    prepared = await prepare(workshop, **request)
+    await landing.carry_out(workshop.worktrees.git, found, prepared)
+    return prepared
+
+
+def diverge(workshop: Workshop, tree: GitFolder) -> None:
+    """Let both sides make commits that do not conflict."""
+    tree.commit("b.txt", "b\n", "add b")
+    tree.commit("c.txt", "c\n", "add c")
+    workshop.repository.commit("main.txt", "m\n", "add main")
+
+
+@pytest.mark.spec("L3")
+async def test_a_branch_that_has_not_moved_is_moved_forward(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tip = tree.commit("b.txt", "b\n")
+
+    landed = await land(workshop)
+
+    assert (landed.into, landed.commits, landed.new) == ("main", 1, tip)
+    assert workshop.repository.git("rev-parse", "main") == tip
+    assert (workshop.repository.path / "b.txt").read_text() == "b\n"
+    assert workshop.repository.git("status", "--porcelain") == ""
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("method", [LandMethod.AUTO, LandMethod.MERGE])
+async def test_a_branch_that_has_moved_is_merged(
+    workshop: Workshop, tree: GitFolder, method: LandMethod
+) -> None:
+    diverge(workshop, tree)
+
+    await land(workshop, method=method)
+
+    log = workshop.repository.git("log", "-1", "--format=%s|%an|%p").split("|")
+    assert log[:2] == ["Merge fix into main", "Anna"]
+    assert len(log[2].split()) == 2
+    assert workshop.repository.git("status", "--porcelain") == ""
+    assert (workshop.repository.path / "c.txt").exists()
+
+
+@pytest.mark.spec("L3")
+async def test_squash_makes_one_commit_of_all(workshop: Workshop, tree: GitFolder) -> None:
+    diverge(workshop, tree)
+    before = workshop.repository.git("rev-parse", "main")
+
+    await land(workshop, method=LandMethod.SQUASH)
+
+    assert workshop.repository.git("rev-parse", "main^") == before
+    message = workshop.repository.git("log", "-1", "--format=%B")
+    assert message == "Land fix\n\n- add b\n- add c"
+    again = await land(workshop, method=LandMethod.SQUASH)
+    assert again.new == again.old
+
+
+@pytest.mark.spec("L3")
+async def test_rebase_copies_each_commit_with_its_author(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tree.git("config", "user.name", "Agent Ünal")
+    diverge(workshop, tree)
+    tree.git("config", "--unset", "user.name")
+
+    await land(workshop, method=LandMethod.REBASE)
+
+    log = workshop.repository.git("log", "--format=%s|%an|%cn").splitlines()
+    assert log == [
+        "add c|Agent Ünal|Anna",
+        "add b|Agent Ünal|Anna",
+        "add main|Agent Ünal|Agent Ünal",
+        "first|Anna|Anna",
+    ]
+    assert workshop.repository.git("status", "--porcelain") == ""
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("method", list(LandMethod))
+async def test_a_conflict_changes_nothing_and_names_the_files(
+    workshop: Workshop, tree: GitFolder, method: LandMethod
+) -> None:
+    tree.commit("a.txt", "theirs\n")
+    workshop.repository.commit("a.txt", "ours\n")
+    before = [workshop.repository.git("rev-parse", each) for each in ("main", "rookery/fix")]
+
+    with pytest.raises(LandingConflict, match=r"a\.txt") as caught:
+        await land(workshop, method=method)
+
+    assert caught.value.details == {"files": "a.txt"}
+    after = [workshop.repository.git("rev-parse", each) for each in ("main", "rookery/fix")]
+    assert after == before
+    assert workshop.repository.git("status", "--porcelain") == ""
+    assert tree.git("status", "--porcelain") == ""
+    assert workshop.repository.git("worktree", "list").count("\n") == 1
+
+
+@pytest.mark.spec("L3")
+async def test_nothing_lands_while_something_is_not_committed(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tree.commit("b.txt", "b\n")
+    tree.write("new.txt", "work\n")
+
+    with pytest.raises(CommandRefused, match=r"has not committed new\.txt"):
+        await land(workshop)
+
+    assert not (workshop.repository.path / "b.txt").exists()
+
+
+@pytest.mark.spec("L3")
+async def test_everything_is_committed_first_if_a_message_is_given(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tree.write("new.txt", "work\n")
+    tree.write("a.txt", "changed\n")
+    tree.write(".env", "SECRET=1\n")
+
+    landed = await land(workshop, commit_message="-m evil\n\n'; rm", copied=(".env",))
+
+    assert landed.committed == ("a.txt", "new.txt")
+    assert workshop.repository.git("log", "-1", "--format=%B") == "-m evil\n\n'; rm"
+    assert (workshop.repository.path / "new.txt").exists()
+    assert tree.git("status", "--porcelain") == "?? .env"
+
+
+@pytest.mark.spec("L3")
+async def test_changes_in_the_checkout_of_the_base_are_never_touched(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tree.commit("a.txt", "landed\n")
+    workshop.repository.write("a.txt", "my own work\n")
+
+    with pytest.raises(CommandRefused, match=r"is checked out in .* where a\.txt is not"):
+        await land(workshop)
+
+    assert (workshop.repository.path / "a.txt").read_text() == "my own work\n"
+
+
+@pytest.mark.spec("L3")
+async def test_an_untracked_file_in_the_way_stops_the_landing(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tree.commit("new.txt", "landed\n")
+    workshop.repository.write("new.txt", "my own work\n")
+    before = workshop.repository.git("rev-parse", "main")
+
+    with pytest.raises(GitFailed, match="would be overwritten"):
+        await land(workshop)
+
+    assert (workshop.repository.path / "new.txt").read_text() == "my own work\n"
+    assert workshop.repository.git("rev-parse", "main") == before
+
+
+@pytest.mark.spec("L3")
+async def test_a_base_that_is_not_checked_out_is_moved_without_a_tree(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    workshop.repository.git("checkout", "--quiet", "-b", "elsewhere")
+    workshop.repository.write("a.txt", "my own work\n")
+    tip = tree.commit("b.txt", "b\n")
+
+    landed = await land(workshop)
+
+    assert landed.checkout == ""
+    assert workshop.repository.git("rev-parse", "main") == tip
+    assert (workshop.repository.path / "a.txt").read_text() == "my own work\n"
+
+
+@pytest.mark.spec("L3")
+async def test_a_base_that_moves_meanwhile_is_not_overwritten(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    workshop.repository.git("checkout", "--quiet", "-b", "elsewhere")
+    tree.commit("b.txt", "b\n")
+    prepared = await prepare(workshop)
+    moved = workshop.repository.commit("other.txt", "x\n")
+    workshop.repository.git("update-ref", "refs/heads/main", moved)
+    found = await workshop.until(await workshop.id_of("fix"), WorkspaceState.READY)
+
+    with pytest.raises(GitFailed, match="cannot lock ref"):
+        await landing.carry_out(workshop.worktrees.git, found, prepared)
+
+    assert workshop.repository.git("rev-parse", "main") == moved
+
+
+@pytest.mark.spec("L3")
+async def test_another_branch_can_be_named(workshop: Workshop, tree: GitFolder) -> None:
+    workshop.repository.git("branch", "develop")
+    tip = tree.commit("b.txt", "b\n")
+
+    await land(workshop, into="develop")
+
+    assert workshop.repository.git("rev-parse", "develop") == tip
+    with pytest.raises(CommandRefused, match="there is no branch 'absent'"):
+        await land(workshop, into="absent")
+    with pytest.raises(CommandRefused, match="cannot land in itself"):
+        await land(workshop, into="rookery/fix")
+
+
+@pytest.mark.spec("L3")
+async def test_a_worktree_on_another_branch_does_not_land(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tree.git("checkout", "--quiet", "-b", "mine")
+
+    with pytest.raises(CommandRefused, match="is on the branch mine and not on rookery/fix"):
+        await land(workshop)
+
+
+@pytest.mark.spec("L3")
+async def test_a_user_without_a_name_is_told_how_to_set_it(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    diverge(workshop, tree)
+    (workshop.repository.home / ".gitconfig").write_text("")
+
+    with pytest.raises(CommandRefused, match=r"git config --global user\.name"):
+        await land(workshop)
+
+
+@pytest.mark.spec("L3")
+async def test_landing_a_second_time_is_nothing_to_do(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tree.commit("b.txt", "b\n")
+    await land(workshop)
+
+    again = await land(workshop)
+
+    assert again.new == again.old
+
+
+@pytest.mark.spec("L3")
+async def test_a_start_at_a_detached_head_needs_a_branch_to_land_in(
+    workshop: Workshop,
+) -> None:
+    workshop.repository.git("checkout", "--quiet", "--detach")
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+    tree.commit("b.txt", "b\n")
+
+    with pytest.raises(CommandRefused, match="--into BRANCH"):
+        await land(workshop)
