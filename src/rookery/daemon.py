@@ -26,6 +26,7 @@ from rookery.api.own_sockets import OwnSocket
 from rookery.api.servers import opened
 from rookery.clock import WallClock
 from rookery.config import check_agents, load
+from rookery.delivery.message_deadlines import MessageDeadlines
 from rookery.environment import Login, ask_login_shell
 from rookery.home import Home
 from rookery.hook_setup.programs import HookPrograms
@@ -186,6 +187,8 @@ async def _begin(
     held = (context.database, context.journal, context.runtime)
     await SessionRecovery(*held, AGENTS).recover()
     await context.discovery.recover()
+    # Before messages are delivered: some have expired while no daemon ran.
+    await MessageDeadlines(context.database, context.journal).expire()
     start_loops(context, parts, tasks)
     tasks.start_soon(supervisor.run)
 

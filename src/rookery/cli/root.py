@@ -25,12 +25,16 @@ SECTIONS: dict[str, dict[str, str]] = {
         "resume": "resume",
         "fork": "resume",
     },
-    "Messages": {"send": "messages", "ask": "messages", "output": "messages"},
+    "Messages": {
+        "send": "send",
+        "ask": "messages",
+        "output": "messages",
+        "inbox": "inbox",
+        "hold": "inbox",
+        "release": "inbox",
+    },
     "Agents together": {
         "listen": "listeners",
-        "inbox": "listeners",
-        "hold": "listeners",
-        "release": "listeners",
         "relay": "relays",
     },
     "Permissions": {

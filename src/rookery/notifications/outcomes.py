@@ -7,6 +7,7 @@ from sqlite3 import Connection
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import Status
+from rookery.model.messages import EXPIRY
 from rookery.model.notifications import (
     END,
     NotificationKind,
@@ -20,7 +21,7 @@ from rookery.store import notifications, requests, sessions, turn_changes, turns
 from rookery.store.journal import Entry, Reader
 
 
-def react(db: Connection, entry: Entry) -> None:
+def react(db: Connection, entry: Entry) -> None:  # noqa: C901 - a table
     """Add a notification if an entry reports an outcome that a channel carries."""
     if not notifications.has_channels(db):
         return
@@ -36,12 +37,18 @@ def react(db: Connection, entry: Entry) -> None:
             ended = sessions.get(db, session)
             if ended.status is Status.FAILED:
                 _add(db, entry, NotificationKind.FAILED, END, first_line(ended.reason))
+        case facts.MessageWithdrawn(_, number, by) if by == EXPIRY:
+            text = f"message {number} expired before it could be sent"
+            _add(db, entry, NotificationKind.FAILED, f"message {number}", text)
         case _:
             pass
 
 
 READER = Reader(
-    frozenset[type[Fact]]({facts.InputAsked, facts.TurnEnded, facts.SessionEnded}), react
+    frozenset[type[Fact]](
+        {facts.InputAsked, facts.TurnEnded, facts.SessionEnded, facts.MessageWithdrawn}
+    ),
+    react,
 )
 
 
