@@ -126,6 +126,8 @@ async def running(parts: Parts, *, stop: Callable[[], None]) -> AsyncIterator[Co
             tasks.start_soon(each.keep)
         context = parts.context(database, journal, runtimes, stop)
         segment = parts.status_segment(database, runtimes.own)
+        bars = parts.session_bars(database, runtimes.own)
+        tasks.start_soon(bars.run)
         if parts.settings.notifications.tmux:
             tasks.start_soon(segment.run)
         await _load_rules(context, parts)
@@ -140,6 +142,7 @@ async def running(parts: Parts, *, stop: Callable[[], None]) -> AsyncIterator[Co
             yield context
             with anyio.move_on_after(CLEANUP_TIMEOUT_S):
                 await segment.clear()
+                await bars.clear()
             await _end_empty_server(supervisor, runtimes.own)
         tasks.cancel_scope.cancel()
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from tests.support.real.agent_cases import prompts
 from tests.support.real.agents import configure
 from tests.support.real.more_agents import waits_at
 from tests.support.real.rookery import Rookery, eventually
@@ -108,8 +109,7 @@ def test_claude_takes_an_urgent_message_into_its_turn(
     hired.run("wait", "it", "--timeout", "60")
 
     assert (sent, during) == ("Sent.\n", "working")
-    prompts = [turn["prompt"] for turn in hired.client.get("sessions", "it", "turns")["turns"]]
-    assert prompts == ["gate: g;; say: first", "say: urgent", "say: last"]
+    assert prompts(hired, "it") == ["gate: g;; say: first", "say: urgent", "say: last"]
 
 
 @pytest.mark.spec("B0", "B2", "E6")

@@ -13,7 +13,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "start": "start",
         "ls": "ls",
         "wait": "sessions",
-        "attach": "terminal",
+        "attach": "attach",
         "screen": "terminal",
         "interrupt": "terminal",
         "keys": "terminal",

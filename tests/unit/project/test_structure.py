@@ -143,7 +143,7 @@ def test_only_runtimes_make_handles_and_look_inside() -> None:
 READS_TMUX_ADDRESSES = {
     "model/sessions.py",  # a session shows these fields
     "cli/discovery.py",  # prints the user's panes
-    "cli/terminal.py",  # `rookery attach` runs tmux
+    "cli/attach.py",  # it asks and runs tmux
     "operations/discovery.py",  # lists panes with their sessions
     "sessions/recovery.py",  # the made-up native id of an unknown pane is its number
     "tracking/discovery.py",  # finds agents in the user's panes
