@@ -185,6 +185,20 @@ async def test_an_urgent_message_waits_for_an_open_dialog(
     assert world.runtime.pressed == []
 
 
+@pytest.mark.spec("B0")
+async def test_a_dialog_that_only_the_screen_shows_is_not_interrupted(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.agents.answers_at_once = False
+    async with running(database, world) as context:
+        worker = await context.start("One.")
+        world.runtime.program(worker).dialog = "Do you want to proceed?"
+        await context.send(worker, "Now.", INTERRUPT)
+        await context.rest()
+
+    assert world.runtime.pressed == []
+
+
 @pytest.mark.spec("B0", "E6")
 async def test_a_turn_is_interrupted_for_an_urgent_message(
     database: ObservedDatabase, world: World

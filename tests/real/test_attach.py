@@ -89,6 +89,7 @@ def test_a_key_switches_to_the_next_session_that_waits(rookery: Rookery, own: Ow
     eventually(lambda: bar(own, pane).endswith("1 wait (M-n) · C-q leaves"))
     own.press(pane, "M-n")
     eventually(lambda: bar(own, pane).startswith("web · demo · permission"))
+    eventually(lambda: size(rookery, "api") == "200x50")
     own.press(pane, "C-q")
 
     own.shows(pane, "Left web running: it asks for permission.")
