@@ -26,6 +26,7 @@ from rookery.api.own_sockets import OwnSocket
 from rookery.api.servers import opened
 from rookery.clock import WallClock
 from rookery.config import check_agents, load
+from rookery.delivery.message_deadlines import MessageDeadlines
 from rookery.environment import Login, ask_login_shell
 from rookery.home import Home
 from rookery.hook_setup.programs import HookPrograms
@@ -125,6 +126,8 @@ async def running(parts: Parts, *, stop: Callable[[], None]) -> AsyncIterator[Co
             tasks.start_soon(each.keep)
         context = parts.context(database, journal, runtimes, stop)
         segment = parts.status_segment(database, runtimes.own)
+        bars = parts.session_bars(database, runtimes.own)
+        tasks.start_soon(bars.run)
         if parts.settings.notifications.tmux:
             tasks.start_soon(segment.run)
         await _load_rules(context, parts)
@@ -139,6 +142,7 @@ async def running(parts: Parts, *, stop: Callable[[], None]) -> AsyncIterator[Co
             yield context
             with anyio.move_on_after(CLEANUP_TIMEOUT_S):
                 await segment.clear()
+                await bars.clear()
             await _end_empty_server(supervisor, runtimes.own)
         tasks.cancel_scope.cancel()
 
@@ -186,6 +190,8 @@ async def _begin(
     held = (context.database, context.journal, context.runtime)
     await SessionRecovery(*held, AGENTS).recover()
     await context.discovery.recover()
+    # Before messages are delivered: some have expired while no daemon ran.
+    await MessageDeadlines(context.database, context.journal).expire()
     start_loops(context, parts, tasks)
     tasks.start_soon(supervisor.run)
 

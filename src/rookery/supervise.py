@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -35,6 +36,12 @@ ERROR_BACKOFF_S = (0.5, 30.0)
 
 #: Seconds before a retry after a session's runtime could not be reached.
 RUNTIME_PAUSE_S = 1.0
+
+#: Seconds between two checks of deadlines.
+DEADLINE_CHECK_S = 1.0
+
+#: A longer interval between two checks means that the computer slept or its clock was set.
+CLOCK_JUMP = timedelta(seconds=10)
 
 #: More doublings would only produce a number too large for a float.
 _MAX_DOUBLINGS = 32
@@ -105,6 +112,28 @@ async def every(
     while True:
         if await step.attempt(work):
             await clock.sleep(seconds)
+
+
+async def watch_deadlines(
+    clock: Clock, put_off: Callable[[timedelta], Awaitable[object]], expire: Work, *, name: str
+) -> None:
+    """Run ``expire`` each second for ever; time in which the computer slept does not count.
+
+    After a jump of the clock, ``put_off`` moves all deadlines by the length of the jump.
+    """
+    before = clock.now()
+
+    async def look() -> None:
+        nonlocal before
+        now = clock.now()
+        jump, before = now - before - timedelta(seconds=DEADLINE_CHECK_S), now
+        if abs(jump) > CLOCK_JUMP:
+            await put_off(jump)
+        await expire()
+
+    # A longer backoff after a failure would look as if the computer had slept.
+    pause = (DEADLINE_CHECK_S, DEADLINE_CHECK_S)
+    await every(DEADLINE_CHECK_S, look, name=name, clock=clock, backoff=pause)
 
 
 async def contained(work: Work, *, name: str) -> bool:

@@ -12,6 +12,7 @@ import pytest
 from rookery.model.errors import CommitFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
+from rookery.model.messages import MessageId
 from rookery.model.sessions import Session
 from rookery.store import sessions
 from tests.support.daemon import House, World, running
@@ -118,6 +119,22 @@ class Send(Story):
         check_words(db, self.world, self.worker)
 
 
+class SendAndWithdraw(Send):
+    """A person sends words to an idle session, and takes them back at once."""
+
+    async def ask(self, context: House) -> None:
+        await super().ask(context)
+        (message,) = await context.database.read(numbers)
+        await context.withdraw(message)
+
+    def check(self, db: Connection) -> None:
+        if kinds(db).count("message-withdrawn"):
+            assert (self.world.runtime.pasted, steps(db)) == ([], ["failed"])
+            assert kinds(db).count("message-withdrawn") == 1
+        else:
+            check_words(db, self.world, self.worker)
+
+
 class End(Send):
     """A person ends a session that answers to SIGTERM only."""
 
@@ -182,6 +199,10 @@ class EndAtOnce(Start):
         assert all_is_said(db)
 
 
+def numbers(db: Connection) -> list[MessageId]:
+    return [MessageId(row["id"]) for row in db.execute("select id from messages")]
+
+
 def everyone(db: Connection) -> list[Session]:
     return [sessions.read_session(row) for row in db.execute("select * from sessions")]
 
@@ -193,7 +214,7 @@ def check_words(db: Connection, world: World, session: SessionId) -> None:
 
 
 @pytest.mark.spec("A3", "A4", "A7", "B2", "K3")
-@pytest.mark.parametrize("story", [Start, Send, SendToShell, End, EndAtOnce])
+@pytest.mark.parametrize("story", [Start, Send, SendAndWithdraw, SendToShell, End, EndAtOnce])
 async def test_nothing_is_lost_done_twice_or_misreported(
     tmp_path: Path, story: type[Story]
 ) -> None:

@@ -71,7 +71,7 @@ def test_a_request_is_told_once_by_every_channel_and_shown_in_the_status_line(
     told.start("api")
     told.start("web")
     with attached(told, "web") as terminal:
-        eventually(lambda: b"leave it running" in terminal.shown)
+        eventually(lambda: b"C-q" in terminal.shown)
         told.send("api", "permission: Bash rm -rf build")
         eventually(lambda: {"sent"} == {each for each, _ in ended(told, "api")})
         eventually(lambda: b"1 wait" in terminal.shown)
@@ -106,7 +106,7 @@ def test_nothing_is_told_about_a_session_that_the_user_watches_or_has_muted(
     told.start("web")
     told.run("mute", "web", "--for", "1h")
     with attached(told, "api") as terminal:
-        eventually(lambda: b"leave it running" in terminal.shown)
+        eventually(lambda: b"C-q" in terminal.shown)
         told.send("api", "question: Which one? | Red | Blue")
         told.send("web", "permission: Bash ls")
         eventually(lambda: ended(told, "api") and ended(told, "web"))

@@ -37,7 +37,7 @@ def test_a_program_reaches_neither_clipboard_nor_title_nor_window_name(
     pane = str(rookery.session("painter")["tmux_pane"])
 
     with attached(rookery, "painter") as terminal:
-        eventually(lambda: b"leave it running" in terminal.shown)  # its first picture is drawn
+        eventually(lambda: b"C-q" in terminal.shown)  # its first picture is drawn
         rookery.tmux("send-keys", "-t", pane, "Enter")
         eventually(lambda: b"all was tried" in terminal.shown)
 

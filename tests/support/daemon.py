@@ -7,13 +7,14 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from sqlite3 import Connection
 
 import anyio
 
 from rookery.agents.catalog import AGENTS
 from rookery.delivery.dispatcher import Dispatcher
 from rookery.model.facts import SessionId
-from rookery.model.messages import MessageId, clean
+from rookery.model.messages import USUAL_HANDLING, Handling, MessageId, clean
 from rookery.model.sessions import Session
 from rookery.permissions.decisions import Permissions
 from rookery.permissions.rules_file import RulesFile
@@ -27,6 +28,7 @@ from rookery.sessions.recovery import SessionRecovery
 from rookery.sessions.starts import StartPlan, StartRequest
 from rookery.sessions.supervisor import Deadlines, Supervisor
 from rookery.startup.readers import READERS
+from rookery.store import message_queue
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from rookery.tracking.intake import Intake
@@ -115,9 +117,28 @@ class House:
         )
         return (await self.database.write(accept)).id
 
-    async def send(self, recipient: SessionId, words: str) -> MessageId:
-        send = partial(commands.send, journal=self.journal, speaker=MessageSender("person"))
-        return await self.database.write(partial(send, recipient=recipient, words=clean(words)))
+    async def send(
+        self, recipient: SessionId, words: str, handling: Handling = USUAL_HANDLING
+    ) -> MessageId:
+        send = partial(
+            commands.send,
+            journal=self.journal,
+            speaker=MessageSender("person"),
+            recipient=recipient,
+            words=clean(words),
+            handling=handling,
+        )
+        return await self.database.write(send)
+
+    async def withdraw(self, message: MessageId) -> bool:
+        """Take a message back; return whether that was in time."""
+
+        def write(db: Connection) -> bool:
+            found = message_queue.find(db, message)
+            assert found
+            return commands.withdraw(db, self.journal, found, by="person")
+
+        return await self.database.write(write)
 
     async def end(self, session: SessionId) -> None:
         end = partial(commands.end, journal=self.journal, session=session, by="person")

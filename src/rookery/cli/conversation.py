@@ -18,7 +18,11 @@ from rookery.presentation.activity import tool_text
 MAX_PROMPT_CELLS, MAX_COMMAND_CELLS, MAX_PATH_CELLS = 200, 80, 60
 
 #: The text about messages that no turn has taken up, by step.
-UNHEARD = {"failed": "not delivered", "unsure": "it may not have arrived"}
+UNHEARD = {
+    "failed": "not delivered",
+    "unsure": "it may not have arrived",
+    "withdrawn": "withdrawn",
+}
 
 
 def tool_line(tool: str, argument: str, *, is_full: bool = False) -> str:

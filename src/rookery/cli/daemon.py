@@ -50,7 +50,7 @@ _SILENT = "It does not answer: it is still starting, or it hangs. Stop it with: 
 NEXT = """\
 Next:  {rookery} start --agent demo --name hello "say: Hello from the demo agent"
        {rookery} output hello      its answer
-       {rookery} attach hello      watch it; leave it running with  C-b d
+       {rookery} attach hello      watch it; leave it running with  C-q
        {rookery} ls                all sessions; those that wait for you first"""
 
 

@@ -1,4 +1,4 @@
-"""The commands for listeners and for waiting messages."""
+"""The commands for listeners."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from typing import TypedDict, Unpack
 
 import click
 
-from rookery.cli.blocked import why_blocked
 from rookery.cli.completion import session_names
-from rookery.cli.conversation import UNHEARD
 from rookery.cli.daemon_waits import WaitGoal, how_many
 from rookery.cli.end_texts import ended_by
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.names import known_sessions, name_of, with_names
 from rookery.cli.options import SECONDS, as_json, examples, pass_client
-from rookery.cli.render import HELD, ago, local, plain, reply, say, say_line, show_json
+from rookery.cli.render import ago, local, reply, say, say_line, show_json
 from rookery.client import Client
 from rookery.client.listeners import (
     CombinedWait,
@@ -30,13 +28,6 @@ from rookery.client.listeners import (
     list_listeners,
     listen_to,
     stop_listening,
-)
-from rookery.client.messages import (
-    InboxInfo,
-    LetterInfo,
-    hold_messages,
-    release_messages,
-    show_inbox,
 )
 from rookery.client.sessions import SessionInfo
 from rookery.model.errors import Answered, BadInput
@@ -210,55 +201,3 @@ def _hinting_at_for(caller: str) -> Iterator[None]:
         if caller or refusal.details.get("missing") != "caller":
             raise
         raise Answered(refusal.code, f"{refusal} Use:  --for SESSION") from refusal
-
-
-@click.command()
-@as_json
-@click.argument("name", required=False, default="", shell_complete=session_names)
-@pass_client
-def inbox(daemon: Client, *, name: str, as_json: bool) -> None:
-    """List messages that wait, may not have arrived, or were not delivered, and why."""
-    inbox = show_inbox(daemon, name)
-    reply(inbox, partial(_show_inbox, daemon, inbox), as_json=as_json)
-
-
-def _show_inbox(daemon: Client, inbox: InboxInfo) -> None:
-    if inbox.holding:
-        say(HELD)
-    recipients = (each.session for each in inbox.letters)
-    sessions = known_sessions(daemon, recipients, (each.author for each in inbox.letters))
-    hold_note = "deliveries are on hold." if inbox.holding else ""
-    for letter in inbox.letters:
-        to = name_of(letter.session, sessions)
-        about = f"{letter.message}  to {to}, from {with_names(letter.author, sessions)}"
-        say_line(
-            f"{about}, {ago(letter.written_at)} ago: {_state(letter, sessions, hold_note)}"
-        )
-        say(f"    {' '.join(plain(letter.words).split())[:300]}")
-    if not inbox.letters:
-        say("No messages wait.")
-
-
-def _state(letter: LetterInfo, sessions: Mapping[str, SessionInfo], hold_note: str) -> str:
-    why, session = letter.blocked_by, sessions.get(letter.session)
-    if letter.step == "pending":
-        return f"waits, {why_blocked(session, hold_note or why)}" if session else "waits"
-    if letter.step in UNHEARD:
-        return f"{UNHEARD[letter.step]}. {why}".strip()
-    return "it is being delivered"
-
-
-@click.command()
-@as_json
-@pass_client
-def hold(daemon: Client, *, as_json: bool) -> None:
-    """Pause all deliveries at once: yours, those of relays and notifications."""
-    reply(hold_messages(daemon), HELD, as_json=as_json)
-
-
-@click.command()
-@as_json
-@pass_client
-def release(daemon: Client, *, as_json: bool) -> None:
-    """Resume deliveries."""
-    reply(release_messages(daemon), "Deliveries are resumed.", as_json=as_json)

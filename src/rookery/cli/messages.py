@@ -1,127 +1,54 @@
-"""The commands for messages: send them, ask for an answer, read the turns."""
+"""The commands that ask for an answer and print the turns of a session."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from time import monotonic
+from typing import IO
 
 import click
 
-from rookery.cli.blocked import how_to_answer, open_requests, why_blocked
+from rookery.cli.blocked import how_to_answer, open_requests
 from rookery.cli.completion import of_session
 from rookery.cli.daemon_waits import goes_on, patiently, stoppable
 from rookery.cli.exit_codes import FAILED
-from rookery.cli.options import SECONDS, as_json, pass_client
-from rookery.cli.prompts import prompt_of
-from rookery.cli.render import HELD, complain, count, remark, reply, say, show_json
+from rookery.cli.options import SECONDS, as_json, from_file, pass_client
+from rookery.cli.prompts import words_of
+from rookery.cli.render import complain, remark, reply, say, show_json
 from rookery.cli.seen import note_seen
+from rookery.cli.send import wait_for_departure
 from rookery.client import Client
 from rookery.client.messages import (
     DeliveryInfo,
     MessageInfo,
-    await_departure,
+    MessageOptions,
     await_outcome,
     send_message,
     show_answer,
 )
 from rookery.client.sessions import (
-    MessageProgress,
     SessionInfo,
     TurnInfo,
 )
-from rookery.model.errors import NotRunning, TimedOut
 from rookery.model.reason_texts import first_line
-
-#: Seconds for a message to leave; after that it is reported as waiting.
-DEPARTURE_TIMEOUT_S = 1.0
-
-#: Steps in which a message no longer waits.
-_LEFT = frozenset({"submitted", "acknowledged", "unsure", "failed"})
-
-
-@click.command()
-@as_json
-@of_session
-@click.argument("words", nargs=-1, required=True)
-@pass_client
-def send(daemon: Client, *, name: str, words: tuple[str, ...], as_json: bool) -> None:
-    """Send a message to a session, which gets it once it is idle. "-" reads standard input.
-
-    Messages that wait for the same session are joined and answered in one turn, except those
-    of "ask": each of these is a turn of its own.
-
-    Other users of this computer can see the arguments of a command, but not standard input.
-    """
-    sent = send_message(daemon, name, prompt_of(words))
-    progress = _wait_for_departure(daemon, sent)
-    reply(progress.message, " ".join([progress.fate, *_changes(sent)]), as_json=as_json)
-
-
-def _changes(sent: MessageInfo) -> Iterator[str]:
-    """Yield a sentence for each way in which the message does not arrive as it was given."""
-    if sent.removed:
-        were = "was" if sent.removed == 1 else "were"
-        yield f"{count(sent.removed, 'control character')} {were} removed."
-    if sent.changed:
-        yield f"Its program changes the text: {sent.changed}."
-
-
-@dataclass(frozen=True, slots=True)
-class _Departure:
-    """The state of a message a moment after it was sent."""
-
-    message: MessageInfo
-    fate: str
-    waits: bool
-    is_asking: bool = False  #: it waits because its session has a request for the user
-
-
-def _wait_for_departure(daemon: Client, sent: MessageInfo) -> _Departure:
-    """Wait a moment for a message to leave."""
-    try:
-        progress = await_departure(daemon, sent.id, timeout=DEPARTURE_TIMEOUT_S)
-    except NotRunning:
-        stopped = "Kept: the daemon has stopped. Start it to deliver the message:  rookery up"
-        return _Departure(sent, stopped, waits=True)
-    except TimedOut:
-        look = f"rookery inbox {sent.recipient}"
-        silent = f"Kept: the daemon took the message, but does not answer now. See:  {look}"
-        return _Departure(sent, silent, waits=True)
-    held = progress.holding and progress.message.step == "pending"
-    return _Departure(
-        progress.message,
-        fate(progress.message, progress.session, held=progress.holding),
-        waits=progress.message.step not in _LEFT,
-        is_asking=progress.session.is_asking and not held,
-    )
-
-
-def fate(message: MessageProgress, session: SessionInfo, *, held: bool = False) -> str:
-    """Return what became of a message, a moment after it was sent."""
-    match message.step:
-        case "submitted" | "acknowledged":
-            return "Sent."
-        case "unsure":
-            return "Sent; it may not have arrived."
-        case "failed":
-            return f"Not delivered: {message.blocked_by or 'the session has ended.'}"
-        case "pending" if held:
-            return f"Kept. {HELD}"
-        case _:
-            return f"Kept: {why_blocked(session, message.blocked_by)}"
 
 
 @click.command()
 @click.option("--timeout", type=SECONDS, default=600.0, show_default=True, help="Seconds.")
+@from_file
 @as_json
 @of_session
-@click.argument("words", nargs=-1, required=True)
+@click.argument("words", nargs=-1)
 @pass_client
-def ask(
-    daemon: Client, *, name: str, words: tuple[str, ...], timeout: float, as_json: bool
+def ask(  # noqa: PLR0913 - its options
+    daemon: Client,
+    *,
+    name: str,
+    words: tuple[str, ...],
+    file: IO[bytes] | None,
+    timeout: float,
+    as_json: bool,
 ) -> None:
     """Send a message to a session, wait, and print its answer. Exits with 1 if the turn failed.
 
@@ -130,7 +57,8 @@ def ask(
     "-" reads standard input. Other users of this computer can see the arguments of a command
     while it waits, but not standard input.
     """
-    sent = send_message(daemon, name, prompt_of(words), alone=True)
+    text = words_of(words, file)
+    sent = send_message(daemon, name, text, MessageOptions(alone=True))
     _tell_if_kept(daemon, sent)
     with stoppable(name):
         outcome = _wait_for_outcome(daemon, name, sent.id, timeout)
@@ -164,7 +92,7 @@ def _tell_if_unread(turn: TurnInfo, session: SessionInfo) -> None:
 
 def _tell_if_kept(daemon: Client, sent: MessageInfo) -> None:
     """Print why a message waits; a request of its session is shown later."""
-    progress = _wait_for_departure(daemon, sent)
+    progress = wait_for_departure(daemon, sent)
     if progress.waits and not progress.is_asking:
         remark(progress.fate)
 

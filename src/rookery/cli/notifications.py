@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from functools import partial
 
@@ -10,7 +9,7 @@ import click
 
 from rookery.cli.completion import of_session, session_names
 from rookery.cli.exit_codes import FAILED
-from rookery.cli.options import as_json, examples, pass_client
+from rookery.cli.options import as_json, examples, pass_client, read_span
 from rookery.cli.render import ago, local, one_line, reply, say, say_line, short
 from rookery.cli.tables import Layout, line_of, width_here
 from rookery.client import Client
@@ -36,21 +35,6 @@ _TABLE = Layout(
     shrinking=("SESSION", "TEXT"),
     last_resort="STATE",
 )
-
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
-_SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-
-
-def read_span(
-    context: click.Context, option: click.Parameter, value: str | None
-) -> float | None:
-    """Return a span such as 90s, 30m, 2h or 1d in seconds."""
-    if value is None:
-        return None
-    found = _SPAN.fullmatch(value.strip().lower())
-    if not found or not float(found[1]):
-        raise click.BadParameter("write it like 90s, 30m, 2h or 1d.", context, option)
-    return float(found[1]) * _SECONDS_PER_UNIT[found[2]]
 
 
 @click.group()

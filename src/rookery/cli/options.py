@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -37,6 +38,22 @@ class _Seconds(click.FloatRange):
 SECONDS = _Seconds(min=0)
 
 
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
+_SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def read_span(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> float | None:
+    """Return a span such as 90s, 30m, 2h or 1d in seconds."""
+    if value is None:
+        return None
+    found = _SPAN.fullmatch(value.strip().lower())
+    if not found or not float(found[1]):
+        raise click.BadParameter("write it like 90s, 30m, 2h or 1d.", context, option)
+    return float(found[1]) * _SECONDS_PER_UNIT[found[2]]
+
+
 def not_empty(context: click.Context, option: click.Parameter, value: str) -> str:
     """Refuse an option that was given with an empty value."""
     source = context.get_parameter_source(option.name or "")
@@ -46,6 +63,12 @@ def not_empty(context: click.Context, option: click.Parameter, value: str) -> st
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+
+
+#: For commands that take a text; "-" is standard input.
+from_file = click.option(
+    "--file", "-f", type=click.File("rb"), help='Read the text from a file; "-" reads stdin.'
+)
 
 
 def examples(*commands: str) -> str:

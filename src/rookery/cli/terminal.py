@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import click
 
 from rookery.cli.completion import of_session
 from rookery.cli.options import as_json, pass_client
 from rookery.cli.render import reply
-from rookery.cli.seen import note_seen
 from rookery.client import Client
-from rookery.client.daemon import show_status
 from rookery.client.sessions import (
     interrupt_session,
     press_keys,
     show_screen,
-    show_session,
 )
-from rookery.model.errors import BadInput, RuntimeFailed
 
 
 @click.command()
@@ -33,48 +25,6 @@ def screen(daemon: Client, *, name: str, history: bool, as_json: bool) -> None:
     screen = show_screen(daemon, name, history=history)
     text = "\n".join(line.rstrip() for line in screen.lines).rstrip("\n")
     reply(screen, text, as_json=as_json)
-
-
-@click.command()
-@of_session
-@pass_client
-def attach(daemon: Client, name: str) -> None:
-    """Watch a session in this terminal and type into it; detach with C-b d.
-
-    Within your own tmux, detach with C-b C-b d.
-    """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise BadInput("attach needs a terminal; use `rookery output`.")
-    session = show_session(daemon, name)
-    if session.tmux_session is None or session.ended_at:
-        raise BadInput(f"{session.name} is in no pane now. See:  rookery output {name}")
-    socket = session.tmux_server or show_status(daemon).tmux_socket
-    note_seen(daemon, session.id, [session.last_activity_at])
-    os.environ.pop("TMUX", None)  # so that attaching works within the user's own tmux, too
-    target = _current_window(socket, session.tmux_pane) or session.tmux_session
-    try:
-        # -N: without a server on the socket, tmux would start an empty one there.
-        words = ["tmux", "-N", "-u", "-S", socket, "attach-session", "-t", f"={target}"]
-        os.execvp("tmux", words)  # noqa: S606
-    except OSError as error:
-        raise BadInput(f"tmux cannot be run here: {error.strerror}.") from error
-
-
-def _current_window(socket: str, pane: str | None) -> str:
-    """Return the window that shows a pane now: it may have been renamed or moved."""
-    shown = "#{pane_id} #{session_name}:#{window_index}"
-    words = ["tmux", "-u", "-S", socket, "list-panes", "-a", "-F", shown]
-    try:
-        listed = subprocess.run(words, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise BadInput(f"tmux cannot be run here: {error.strerror}.") from error
-    if listed.returncode:
-        again = "Rookery restores its own socket in a few seconds; then try again."
-        raise RuntimeFailed(f"{listed.stderr.strip()}. {again}")
-    rows = (each.partition(" ") for each in listed.stdout.splitlines())
-    windows = [window for found, _, window in rows if found == pane]
-    # The daemon's own tmux session shows the windows of all agents, too.
-    return next((each for each in windows if not each.startswith("rookery:")), "")
 
 
 @click.command()

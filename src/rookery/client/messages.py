@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct, to_builtins
+
 from rookery.client.decoding import DaemonAnswer, read
 from rookery.client.sessions import MessageProgress, SessionInfo, TurnInfo, Undelivered
 from rookery.client.transport import Client
@@ -12,6 +14,9 @@ class MessageInfo(MessageProgress, frozen=True):
     recipient: str = ""
     removed: int = 0
     changed: str = ""
+    continues: int | None = None
+    expires_at: str | None = None
+    urgency: str = ""
 
 
 class DeliveryInfo(DaemonAnswer, frozen=True):
@@ -27,7 +32,7 @@ class DeliveryInfo(DaemonAnswer, frozen=True):
 
     @property
     def is_settled(self) -> bool:
-        is_lost = self.message.step in {"failed", "unsure"}
+        is_lost = self.message.step in {"failed", "unsure", "withdrawn"}
         return is_lost or self.is_command or bool(self.turn and self.turn.ended_at)
 
 
@@ -38,6 +43,9 @@ class LetterInfo(Undelivered, frozen=True):
     session: str = ""
     author: str = ""
     written_at: str = ""
+    expires_at: str | None = None
+    continues: int | None = None
+    cleared_at: str | None = None
 
 
 class InboxInfo(DaemonAnswer, frozen=True):
@@ -45,18 +53,34 @@ class InboxInfo(DaemonAnswer, frozen=True):
     holding: bool = False
 
 
+class ClearedInfo(DaemonAnswer, frozen=True):
+    """The messages that are no longer listed, and those that were withdrawn."""
+
+    cleared: tuple[int, ...] = ()
+    withdrawn: tuple[int, ...] = ()
+
+
 class HoldingInfo(DaemonAnswer, frozen=True):
     holding: bool = False
 
 
+class MessageOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a message is delivered."""
+
+    alone: bool = False  #: a turn of its own
+    now: bool = False  #: before all that waits, also in the middle of a turn
+    expire: float | None = None  #: seconds after which it is withdrawn if it was not sent
+
+
+#: Delivered once the session is idle, together with other messages that wait.
+USUAL = MessageOptions()
+
+
 def send_message(
-    daemon: Client, session: str, words: str, *, alone: bool = False
+    daemon: Client, session: str, words: str, options: MessageOptions = USUAL
 ) -> MessageInfo:
-    """Send a message; ``alone`` gives it a turn of its own."""
-    own_turn = {"alone": True} if alone else {}
-    return read(
-        MessageInfo, daemon.post("sessions", session, "messages", words=words, **own_turn)
-    )
+    given = to_builtins(options)
+    return read(MessageInfo, daemon.post("sessions", session, "messages", words=words, **given))
 
 
 def await_departure(daemon: Client, message: int, *, timeout: float) -> DeliveryInfo:
@@ -82,8 +106,29 @@ def show_answer(daemon: Client, message: int, *, timeout: float) -> TurnInfo:
     return read(TurnInfo, daemon.get("messages", str(message), "answer", timeout=timeout))
 
 
-def show_inbox(daemon: Client, session: str = "") -> InboxInfo:
-    return read(InboxInfo, daemon.get("inbox", session=session))
+def show_inbox(daemon: Client, session: str = "", *, everything: bool = False) -> InboxInfo:
+    """List messages that wait or were not delivered; ``everything``: also those done with."""
+    more = {"all": True} if everything else {}
+    return read(InboxInfo, daemon.get("inbox", session=session, **more))
+
+
+def withdraw_message(daemon: Client, message: int) -> MessageInfo:
+    return read(MessageInfo, daemon.post("messages", str(message), "withdraw"))
+
+
+def edit_message(daemon: Client, message: int, words: str) -> MessageInfo:
+    return read(MessageInfo, daemon.post("messages", str(message), "words", words=words))
+
+
+def resend_message(daemon: Client, message: int, *, sure: bool) -> MessageInfo:
+    """Send a message again; ``sure``: also if it may have arrived."""
+    return read(MessageInfo, daemon.post("messages", str(message), "resend", sure=sure))
+
+
+def clear_inbox(daemon: Client, session: str, *, waiting: bool) -> ClearedInfo:
+    """Stop listing messages; ``waiting``: also withdraw those that wait."""
+    answer = daemon.post("inbox", "clear", session=session, waiting=waiting)
+    return read(ClearedInfo, answer)
 
 
 def hold_messages(daemon: Client) -> HoldingInfo:

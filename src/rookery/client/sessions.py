@@ -174,6 +174,7 @@ class MessageProgress(DaemonAnswer, frozen=True):
     step: str = ""
     waits_for: str = ""
     obstacle: str | None = None  #: unknown to an older daemon
+    withdrawn_by: str = ""
 
     @property
     def blocked_by(self) -> str:

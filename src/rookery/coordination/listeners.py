@@ -14,7 +14,7 @@ from rookery.coordination.needs_input import need
 from rookery.coordination.notices import News, queue_news
 from rookery.coordination.wait_cycles import path_back, ring_of
 from rookery.model import facts
-from rookery.model.actors import LISTENERS
+from rookery.model.actors import LISTENERS, Actor
 from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import Fact, SessionId
 from rookery.model.listeners import (
@@ -27,6 +27,7 @@ from rookery.model.listeners import (
     TURN_FAILED,
     UNHEARD,
     WAITED_IN_VAIN,
+    WITHDRAWN,
     Listener,
     NewsTemplate,
     Until,
@@ -34,6 +35,7 @@ from rookery.model.listeners import (
     news,
     why_ended,
 )
+from rookery.model.messages import EXPIRY
 from rookery.model.sessions import Session
 from rookery.store import dialogs, listeners, messages, session_families, sessions
 from rookery.store.database import Database
@@ -101,7 +103,7 @@ def _report_ring(db: Connection, journal: Journal, listener: Listener) -> None:
         _write(db, each.caller, words, seq, hops=messages.hops_of(db, listener.caller))
 
 
-def react(db: Connection, entry: Entry) -> None:
+def react(db: Connection, entry: Entry) -> None:  # noqa: C901 - a table
     """Turn an event of a session into one message to each caller that waits for it."""
     target, seq = entry.fact.session, entry.seq
     match entry.fact:
@@ -115,6 +117,8 @@ def react(db: Connection, entry: Entry) -> None:
             _fire(db, entry, callers, OBEYED)
         case facts.DeliveryDoubted() | facts.DeliveryWaited():
             _fire(db, entry, listeners.of_doubt(db, target, seq=seq), UNHEARD)
+        case facts.MessageWithdrawn():
+            _notify_of_withdrawal(db, entry, entry.fact)
         case facts.RelayLeft():
             _end_out_of_reach(db, entry, listeners.lasting_by_relay(db, target))
         case facts.SessionEnded():
@@ -149,6 +153,20 @@ def _notify_of_request(db: Connection, entry: Entry, asked: facts.InputAsked) ->
             _notify_and_remove(db, entry, [each], words)
 
 
+def _notify_of_withdrawal(
+    db: Connection, entry: Entry, withdrawn: facts.MessageWithdrawn
+) -> None:
+    """Notify the session that waits for the answer to a message which was withdrawn."""
+    waiting = listeners.of_doubt(db, withdrawn.session, seq=entry.seq)
+    fired = [each for each in waiting if each.message == withdrawn.number]
+    own = [each for each in fired if withdrawn.by == str(Actor.of_session(each.caller))]
+    for each in own:
+        listeners.remove(db, caller=each.caller, target=each.target)
+    why = "they expired" if withdrawn.by == EXPIRY else f"withdrawn by {withdrawn.by}"
+    others = [each for each in fired if each not in own]
+    _fire(db, entry, others, WITHDRAWN, why)
+
+
 READER = Reader(
     frozenset[type[Fact]](
         {
@@ -157,6 +175,7 @@ READER = Reader(
             facts.CommandTaken,
             facts.DeliveryDoubted,
             facts.DeliveryWaited,
+            facts.MessageWithdrawn,
             facts.RelayLeft,
             facts.SessionEnded,
         }

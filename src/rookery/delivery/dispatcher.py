@@ -14,6 +14,7 @@ from functools import partial
 from sqlite3 import Connection
 from typing import assert_never
 
+from rookery.delivery.interrupts import TurnInterrupts
 from rookery.model import beliefs
 from rookery.model.errors import Forbidden
 from rookery.model.facts import (
@@ -25,7 +26,7 @@ from rookery.model.facts import (
     TurnStarted,
 )
 from rookery.model.lifecycle import Activity
-from rookery.model.messages import Parcel, Step
+from rookery.model.messages import Parcel, Step, Urgency
 from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.model.sessions import Session
 from rookery.permissions.project_files import require_own_command
@@ -79,13 +80,15 @@ class Dispatcher:
         now = await self.database.peek(partial(_read_state, session=session))
         if now.is_holding or not now.has_work:
             return False  # while on hold, text already in a box stays there, too
+        if now.parcel is None and now.awaits_interrupt:
+            return await self._interrupts.interrupt(now.session)
         if now.parcel is None:
             return await self._begin(now.session)
         await self._advance(now.parcel, self.agents[now.session.agent], is_new=False)
         return True
 
     async def _begin(self, session: Session) -> bool:
-        """Take up the messages for an idle session. False if there are none."""
+        """Take up the messages that a session can take now. False if there are none."""
         agent = self.agents[session.agent]
         if agent.abilities.lists_tools and await self._wait_for_tools(session):
             return True  # deliveries may be on hold by now
@@ -241,6 +244,10 @@ class Dispatcher:
         await self.database.write(doubt)
 
     @property
+    def _interrupts(self) -> TurnInterrupts:
+        return TurnInterrupts(self.database, self.journal, self.runtime, self.agents)
+
+    @property
     def _clock(self) -> Clock:
         return self.journal.clock
 
@@ -272,11 +279,18 @@ class _Present:
     session: Session
     parcel: Parcel | None  #: taken up, and not yet proved to have arrived
     has_pending: bool
+    urgency: Urgency  #: of the first urgent message that waits
 
     @property
     def has_work(self) -> bool:
         is_free = self.session.activity is Activity.IDLE
-        return self.parcel is not None or (is_free and self.has_pending)
+        is_urgent = self.session.activity is Activity.WORKING and bool(self.urgency)
+        return self.parcel is not None or (is_free and self.has_pending) or is_urgent
+
+    @property
+    def awaits_interrupt(self) -> bool:
+        is_working = self.session.activity is Activity.WORKING
+        return is_working and self.urgency is Urgency.INTERRUPT
 
 
 def _read_state(db: Connection, session: SessionId) -> _Present:
@@ -285,4 +299,5 @@ def _read_state(db: Connection, session: SessionId) -> _Present:
         session=sessions.get(db, session),
         parcel=message_batches.under_way(db, session),
         has_pending=messages.has_pending(db, session),
+        urgency=messages.urgency_of(db, session),
     )

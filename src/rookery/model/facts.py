@@ -64,6 +64,28 @@ class MessageWritten(_Fact, frozen=True):
 
     sender: str
     alone: bool = False  #: not joined with other messages: its sender waits for its answer
+    continues: int = 0  #: the message whose text is sent again; 0 if it is new
+
+
+class MessageWithdrawn(_Fact, frozen=True):
+    """A message was taken back, or expired, before anything of it was sent."""
+
+    number: int  #: of the message
+    by: str
+
+
+class MessageEdited(_Fact, frozen=True):
+    """The text of a message was replaced before anything of it was sent."""
+
+    number: int  #: of the message
+    by: str
+
+
+class MessagesCleared(_Fact, frozen=True):
+    """Messages that failed or may not have arrived are no longer listed."""
+
+    numbers: tuple[int, ...]
+    by: str
 
 
 class DeliveryWaited(_Fact, frozen=True):
@@ -359,6 +381,9 @@ Fact: TypeAlias = (
     | SessionRecovered
     | OutputMissed
     | MessageWritten
+    | MessageWithdrawn
+    | MessageEdited
+    | MessagesCleared
     | DeliveryWaited
     | DeliveryDoubted
     | CommandTaken
@@ -415,6 +440,9 @@ KINDS: Mapping[str, type[Fact]] = {
     "session-recovered": SessionRecovered,
     "output-missed": OutputMissed,
     "message-written": MessageWritten,
+    "message-withdrawn": MessageWithdrawn,
+    "message-edited": MessageEdited,
+    "messages-cleared": MessagesCleared,
     "delivery-waited": DeliveryWaited,
     "delivery-doubted": DeliveryDoubted,
     "command-taken": CommandTaken,

@@ -44,6 +44,7 @@ TURN_FAILED = NewsTemplate(_SESSION + ' "{title}" failed in its turn: {message}'
 ENDED = NewsTemplate(_SESSION + ' "{title}" {status}: {message}.', _READ)
 OBEYED = NewsTemplate(_SESSION + ' "{title}" has taken your command.', _READ)
 UNHEARD = NewsTemplate(_SESSION + ' "{title}" may not have got your words.', _READ)
+WITHDRAWN = NewsTemplate(_SESSION + ' "{title}" will not get your words: {message}.')
 OUT_OF_REACH = NewsTemplate(
     _SESSION + ' "{title}" is not your relay peer any more: you are told of it no longer.'
 )

@@ -39,6 +39,19 @@ class Step(StrEnum):
     ACKNOWLEDGED = "acknowledged"  #: the agent reported a prompt with the same text
     UNSURE = "unsure"  #: it may have arrived; only a proof changes this, it is never sent again
     FAILED = "failed"  #: it was never sent, its session ended first, or its agent refused it
+    WITHDRAWN = "withdrawn"  #: it was taken back, or expired, before it was sent
+
+
+#: The actor that withdraws a message which was not sent in time.
+EXPIRY = "the clock"
+
+
+class Urgency(StrEnum):
+    """How a message reaches a session that is in the middle of a turn."""
+
+    NONE = ""  #: it waits for the end of the turn
+    STEER = "steer"  #: it is typed during the turn, and the agent takes it up
+    INTERRUPT = "interrupt"  #: the turn is interrupted first
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +82,19 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Handling:
+    """How a message is delivered."""
+
+    alone: bool = False  #: a turn of its own: not joined with other messages that wait
+    urgency: Urgency = Urgency.NONE
+    expires_at: datetime | None = None  #: withdrawn if it is not sent by then
+
+
+#: Delivered once the recipient is idle, together with other messages that wait.
+USUAL_HANDLING = Handling()
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """The origin of a message: its author and its cause."""
 
@@ -77,6 +103,7 @@ class Origin:
     envelope: str = ""  #: the line above the text that names the sender
     hops: int = 0  #: relayed answers since a message of a person or a direct message
     relay: str | None = None
+    handling: Handling = USUAL_HANDLING
 
     @property
     def kind(self) -> MessageKind:
@@ -94,6 +121,10 @@ class Message:
     listening: bool = False  #: its author now listens for the outcome
     obstacle: str = ""  #: ``waits_for`` without the introduction of the error
     blocked: Obstacle | None = None  #: what keeps it from being delivered
+    withdrawn_by: str = ""  #: who took it back; the clock if it expired
+    continues: MessageId | None = None  #: the message whose text was sent again
+    expires_at: datetime | None = None
+    urgency: Urgency = Urgency.NONE
 
 
 @dataclass(frozen=True, slots=True)

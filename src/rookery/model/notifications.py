@@ -164,3 +164,12 @@ class SessionCounts:
         """Return the numbers for a status bar; empty if no session needs the person."""
         parts = [(self.waiting, "wait"), (self.failed, "failed")]
         return " · ".join(f"{count} {word}" for count, word in parts if count)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionBar:
+    """What an attached terminal shows below one session."""
+
+    text: str  #: its name, agent and state
+    others: str = ""  #: how many other sessions need the person
+    next: str = ""  #: the name of the program of the next session that waits

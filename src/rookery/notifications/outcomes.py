@@ -7,6 +7,7 @@ from sqlite3 import Connection
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import Status
+from rookery.model.messages import EXPIRY
 from rookery.model.notifications import (
     END,
     NotificationKind,
@@ -40,13 +41,22 @@ def react(db: Connection, entry: Entry) -> None:  # noqa: C901 - a table
             name = sessions.get(db, SessionId(other)).name
             text = f"{name} also changed {path}"
             _add(db, entry, NotificationKind.OVERLAP, f"{other} {path}", text)
+        case facts.MessageWithdrawn(_, number, by) if by == EXPIRY:
+            text = f"message {number} expired before it could be sent"
+            _add(db, entry, NotificationKind.FAILED, f"message {number}", text)
         case _:
             pass
 
 
 READER = Reader(
     frozenset[type[Fact]](
-        {facts.InputAsked, facts.TurnEnded, facts.SessionEnded, facts.OverlapFound}
+        {
+            facts.InputAsked,
+            facts.TurnEnded,
+            facts.SessionEnded,
+            facts.OverlapFound,
+            facts.MessageWithdrawn,
+        }
     ),
     react,
 )

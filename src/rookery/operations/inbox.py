@@ -17,6 +17,7 @@ from rookery.store import backlog, flags
 
 class InboxParams(Params):
     session: str = Field("", description="whose; else of all")
+    all: bool = Field(False, description="also those that were withdrawn or cleared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ async def inbox(context: Context, caller: Caller, params: InboxParams) -> Inbox:
 
     def read(db: Connection) -> Inbox:
         allowed = {only.id} if only else reach(context, db, caller, Need.READ)
-        found = backlog.letters(db, only.id if only else None)
+        found = backlog.letters(db, only.id if only else None, done_with=params.all)
         letters = [each for each in found if allowed is None or each.session in allowed]
         return Inbox(letters, flags.is_holding(db))
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from rookery.delivery.interrupts import INTERRUPT_TIMEOUT_S, INTERRUPT_TRIES
 from rookery.model.errors import CommandRefused, KeysUnsure, RuntimeFailed
 from rookery.model.facts import KeysPressed, SessionId
 from rookery.model.keys import check_keys
@@ -26,9 +27,6 @@ from rookery.ports.agent import Agent
 from rookery.store import dialogs as stored_dialogs
 from rookery.store import sessions as stored_sessions
 from rookery.store import turn_changes, turns
-
-#: Seconds for several keys to interrupt a turn, and how often they are pressed at most.
-INTERRUPT_TIMEOUT_S, INTERRUPT_TRIES = 3.0, 3
 
 #: Seconds between two checks of a screen that rests in mid-turn; and for that turn to be ended.
 RESTING_S, CORRECTION_TIMEOUT_S = 1.0, 3.0
@@ -60,7 +58,7 @@ async def interrupt(context: Context, caller: Caller, params: OfSession) -> Sess
     """Stop the current turn, as a user would."""
     session = await target(context, caller, params.session, Need.END)
     agent = context.agents[session.agent]
-    await _correct_missed_end(context, caller, session)
+    await correct_missed_end(context, caller, session)
 
     def note(db: Connection) -> None:
         _require_interruptible(db, context, stored_sessions.get(db, session.id))
@@ -80,7 +78,7 @@ async def interrupt(context: Context, caller: Caller, params: OfSession) -> Sess
     )
 
 
-async def _correct_missed_end(context: Context, caller: Caller, session: Session) -> None:
+async def correct_missed_end(context: Context, caller: Caller, session: Session) -> None:
     """Have a turn's end recorded if no hook reported it and the session's screen rests.
 
     Otherwise the key would interrupt nothing, and the turn would still seem to run.

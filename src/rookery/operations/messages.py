@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from sqlite3 import Connection
 from typing import Annotated, Literal, TypeAlias
 
@@ -19,12 +19,21 @@ from rookery.model.errors import (
 )
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
-from rookery.model.messages import Message, MessageId, Step, clean
+from rookery.model.messages import (
+    EXPIRY,
+    Handling,
+    Message,
+    MessageId,
+    Step,
+    Urgency,
+    clean,
+)
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
 from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
+from rookery.operations.keys import correct_missed_end
 from rookery.operations.long_poll import until
 from rookery.operations.operation import OfSession, Params
 from rookery.operations.outcome_listeners import Link, link, speaker_of
@@ -37,9 +46,9 @@ from rookery.store import sessions as stored_sessions
 NOT_LEFT = frozenset({Step.PENDING, Step.SENDING, Step.PASTED})
 
 #: Steps after which nothing more happens to a message by itself.
-LOST = frozenset({Step.FAILED, Step.UNSURE})
+LOST = frozenset({Step.FAILED, Step.UNSURE, Step.WITHDRAWN})
 
-Number: TypeAlias = Annotated[int, Field(ge=0, le=2**62)]
+MessageNumber: TypeAlias = Annotated[int, Field(ge=0, le=2**62)]
 
 
 class SendParams(OfSession):
@@ -49,10 +58,19 @@ class SendParams(OfSession):
     alone: bool = Field(
         False, description="a turn of its own: not joined with other words that wait"
     )
+    now: bool = Field(
+        False,
+        description="before all that waits, and in the middle of a turn: it is typed into the"
+        " turn if the agent takes that, else the turn is interrupted",
+    )
+    interrupt: bool = Field(False, description="as now, but always interrupt the turn")
+    expire: Annotated[float, Field(gt=0, le=31_536_000)] | None = Field(
+        None, description="seconds after which it is withdrawn if it was not sent"
+    )
 
 
 class MessageParams(Params):
-    message: Number
+    message: MessageNumber
     until: Literal["left", "input"] = Field(
         "left",
         description="what to wait for: that the words left, or it is known why not; or that"
@@ -65,7 +83,7 @@ class MessageParams(Params):
 
 
 class AnswerParams(Params):
-    message: Number
+    message: MessageNumber
     timeout: Annotated[float, Field(gt=0, le=86_400)] = 600.0
 
 
@@ -97,19 +115,21 @@ async def send(context: Context, caller: Caller, params: SendParams) -> Message:
     text = clean(params.words)
     session = await target(context, caller, params.session, Need.SPEAK)
     require_alive(session)
+    urgency = await _urgency(context, caller, session, params)
     words = commands.addressed(text, context.agents[session.agent])
     with suppress(RuntimeFailed):  # not up yet: checked again when the text is typed
         context.runtime.check(session.id, words.text)
+    now = context.journal.clock.now()
+    expires_at = now + timedelta(seconds=params.expire) if params.expire else None
 
     def write(db: Connection) -> Message:
-        speaker = speaker_of(caller, direct=params.direct)
         message = commands.send(
             db,
             context.journal,
-            speaker=speaker,
+            speaker=speaker_of(caller, direct=params.direct),
             recipient=session.id,
             words=words,
-            alone=params.alone,
+            handling=Handling(params.alone, urgency, expires_at),
         )
         outcome_link = Link(session.id, message, params.direct, params.listen)
         listening = link(db, context, caller, outcome_link)
@@ -120,9 +140,36 @@ async def send(context: Context, caller: Caller, params: SendParams) -> Message:
             words.removed,
             changed=words.changed,
             listening=listening,
+            expires_at=expires_at,
+            urgency=urgency,
         )
 
     return await once(context, caller, Message, write)
+
+
+async def _urgency(
+    context: Context, caller: Caller, session: Session, params: SendParams
+) -> Urgency:
+    """Return how a message reaches a turn that runs. Raises ``CommandRefused``."""
+    if not params.now and not params.interrupt:
+        return Urgency.NONE
+    # It may end a turn: the right to send messages is not enough.
+    await target(context, caller, session.id, Need.END)
+    if session.is_asking:
+        raise CommandRefused(
+            f"{session.name} {doing(session)}; the message would answer it. Answer it first, or"
+            f" stop the turn:  rookery interrupt {session.name}"
+        )
+    agent = context.agents[session.agent]
+    if agent.abilities.can_steer and not params.interrupt:
+        return Urgency.STEER
+    if not agent.input.interrupt:
+        raise CommandRefused(
+            f"{session.agent} takes no message during a turn, and cannot be interrupted. Send"
+            " the message without --now: it is delivered when the turn ends."
+        )
+    await correct_missed_end(context, caller, session)
+    return Urgency.INTERRUPT
 
 
 async def show_message(context: Context, caller: Caller, params: MessageParams) -> Delivery:
@@ -155,6 +202,8 @@ async def answer(context: Context, caller: Caller, params: AnswerParams) -> Turn
     if now.is_obeyed:
         name = now.session.name
         raise CommandRefused(f"{name} has taken the command; see:  rookery screen {name}")
+    if now.message.step is Step.WITHDRAWN:
+        raise CommandRefused(_why_withdrawn(now))
     if now.message.step is Step.FAILED:
         require_alive(now.session)
         raise CommandRefused(
@@ -195,7 +244,15 @@ def _is_left_or_kept(now: Delivery) -> bool:
     """Return whether a message left, or waits for a known reason."""
     if now.message.step not in NOT_LEFT or now.message.waits_for or now.holding:
         return True
-    return now.message.step is Step.PENDING and now.session.activity is not Activity.IDLE
+    is_kept = now.session.activity is not Activity.IDLE and not now.message.urgency
+    return now.message.step is Step.PENDING and is_kept
+
+
+def _why_withdrawn(now: Delivery) -> str:
+    number, name = now.message.id, now.session.name
+    if now.message.withdrawn_by == EXPIRY:
+        return f"message {number} for {name} expired before it could be sent."
+    return f"message {number} for {name} was withdrawn by {now.message.withdrawn_by}."
 
 
 def _why(session: Session, message: Message) -> str:

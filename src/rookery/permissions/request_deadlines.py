@@ -13,12 +13,6 @@ from rookery.permissions.decisions import Permissions
 from rookery.store import dialogs, requests
 from rookery.store.database import Database
 
-#: Seconds between two checks of the deadlines.
-CHECK_INTERVAL_SECONDS = 1.0
-
-#: A longer interval between two checks means that the clock has jumped.
-CLOCK_JUMP = timedelta(seconds=10)
-
 #: Who decides at a deadline.
 CLOCK = "the clock"
 
@@ -29,25 +23,17 @@ class RequestDeadlines:
 
     async def keep(self, database: Database) -> None:
         """Deny requests at their deadline or leave them to the agent's dialog, forever."""
-        clock = self.permissions.journal.clock
-        before = clock.now()
 
-        async def look() -> None:
-            nonlocal before
-            now = clock.now()
-            jump, before = now - before - timedelta(seconds=CHECK_INTERVAL_SECONDS), now
-            if abs(jump) > CLOCK_JUMP:
-                # The computer slept or its clock was set: a person could not answer.
-                await database.write(partial(dialogs.put_off, by=jump))
+        async def put_off(jump: timedelta) -> None:
+            # While the computer slept, a person could not answer.
+            await database.write(partial(dialogs.put_off, by=jump))
+
+        async def expire() -> None:
             if await database.read(self._has_overdue):
                 await database.write(self.expire)
 
-        # A longer backoff after a failure would look as if the computer had slept.
-        pause = (CHECK_INTERVAL_SECONDS, CHECK_INTERVAL_SECONDS)
-        name = "Watching requests' deadlines"
-        await supervise.every(
-            CHECK_INTERVAL_SECONDS, look, name=name, clock=clock, backoff=pause
-        )
+        clock, name = self.permissions.journal.clock, "Watching requests' deadlines"
+        await supervise.watch_deadlines(clock, put_off, expire, name=name)
 
     def _has_overdue(self, db: Connection) -> bool:
         return bool(requests.overdue(db, now=self.permissions.journal.clock.now()))

@@ -61,6 +61,9 @@ class Abilities:
     takes_id: bool = False  #: Rookery may choose its native id
     can_resume: bool = False  #: it can continue a conversation that has ended
     can_fork: bool = False  #: it can start with a branch of a conversation
+    #: It takes text that is typed during a turn into that turn, and reports it at once. Other
+    #: agents are interrupted for a message that must not wait.
+    can_steer: bool = False
     #: It accepts prompts before it has asked the MCP servers for their tools. The first prompt
     #: waits until it has asked Rookery's, or the agent would find no tools.
     lists_tools: bool = False

@@ -1,4 +1,4 @@
-"""Commands on live sessions: send, rename, end. Each is checked and may be refused."""
+"""Commands on live sessions: send, withdraw, rename, end. Each may be refused."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from rookery.model.errors import (
 )
 from rookery.model.facts import (
     EndRequested,
+    MessageWithdrawn,
     MessageWritten,
     SessionId,
     SessionRenamed,
 )
 from rookery.model.lifecycle import Status
-from rookery.model.messages import MessageId, Origin, Words
+from rookery.model.messages import USUAL_HANDLING, Handling, MessageId, Origin, Words
 from rookery.ports.agent import Agent
-from rookery.store import limits, messages, sessions
+from rookery.store import limits, message_queue, messages, sessions
 from rookery.store.journal import Journal
+from rookery.store.message_queue import QueuedMessage
 from rookery.store.session_lookup import TakenNames
 
 
@@ -49,18 +51,15 @@ def send(  # noqa: PLR0913 - a message
     speaker: MessageSender,
     recipient: SessionId,
     words: Words,
-    alone: bool = False,
+    handling: Handling = USUAL_HANDLING,
 ) -> MessageId:
-    """Queue a message, to be delivered once the recipient is idle. Refused if it is over.
-
-    With ``alone`` the message is a turn of its own, and not joined with others that wait.
-    """
+    """Queue a message for a session, which gets it once it can. Refused if it is over."""
     session = sessions.get(db, recipient)
     if session.status.is_over or session.status is Status.CLOSING:
         raise SessionOver(f"{session.name} ({session.status}: {session.reason})")
     if not session.can_receive:
         raise CommandRefused(f"{session.name} has no pane: nothing can be typed into it.")
-    return write(db, journal, recipient, words, speaker, alone=alone)
+    return write(db, journal, recipient, words, speaker, handling=handling)
 
 
 def write(  # noqa: PLR0913 - a message
@@ -70,23 +69,32 @@ def write(  # noqa: PLR0913 - a message
     words: Words,
     speaker: MessageSender,
     *,
-    alone: bool,
+    handling: Handling,
 ) -> MessageId:
     """Queue a message. Raises ``BacklogFull`` if too many wait already."""
     if why := limits.why_no_room(db, recipient, words.text):
         name = sessions.get(db, recipient).name
         raise BacklogFull(f"{why} for {name}. See them with:  rookery inbox {name}")
-    cause = journal.append(db, MessageWritten(recipient, speaker.name, alone))
+    cause = journal.append(db, MessageWritten(recipient, speaker.name, handling.alone))
+    author = Actor.read(speaker.name)
     if speaker.session is None or speaker.is_command:
-        return messages.add(db, recipient, words, Origin(Actor.read(speaker.name), cause))
+        origin = Origin(author, cause, handling=handling)
+        return messages.add(db, recipient, words, origin)
     by, to = sessions.get(db, speaker.session), sessions.get(db, recipient)
     sender = f"session {by.name} ({by.id})"
     above = envelope(speaker=sender, recipient=to.name, about="a message")
     hops = 0 if speaker.is_direct else messages.hops_of(db, by.id)
     enveloped = replace(words, text=quoted(words.text))
-    return messages.add(
-        db, recipient, enveloped, Origin(Actor.read(speaker.name), cause, above, hops)
-    )
+    origin = Origin(author, cause, above, hops, handling=handling)
+    return messages.add(db, recipient, enveloped, origin)
+
+
+def withdraw(db: Connection, journal: Journal, message: QueuedMessage, *, by: str) -> bool:
+    """Withdraw a message that waits. False if its delivery has begun or it is settled."""
+    if not message_queue.withdraw(db, message, by=by):
+        return False
+    journal.append(db, MessageWithdrawn(message.recipient, message.id, by))
+    return True
 
 
 def rename(db: Connection, journal: Journal, session: SessionId, *, name: str) -> None:

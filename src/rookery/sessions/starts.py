@@ -25,7 +25,7 @@ from rookery.model.facts import (
     SessionRequested,
 )
 from rookery.model.labels import checked_tags
-from rookery.model.messages import Words, clean
+from rookery.model.messages import Handling, Words, clean
 from rookery.model.names import SHOWN_NAME_CHARACTERS, checked, distinct, name_from, title_from
 from rookery.model.sessions import (
     MAX_FIRST_PROMPT_CHARACTERS,
@@ -208,7 +208,7 @@ def accept(
     journal.append(db, SessionRequested(session_id, owner))
     if plan.words:
         # Messages that come before it is up are not joined to the prompt: its answer is wanted.
-        write(db, journal, session_id, plan.words, speaker, alone=True)
+        write(db, journal, session_id, plan.words, speaker, handling=Handling(alone=True))
     return sessions.get(db, session_id)
 
 

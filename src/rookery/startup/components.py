@@ -20,6 +20,7 @@ from rookery.hook_setup import programs
 from rookery.hook_setup.programs import HookPrograms
 from rookery.model.facts import SessionId
 from rookery.model.sessions import OBSERVED, TMUX
+from rookery.notifications.session_bars import SessionBars
 from rookery.notifications.status_segment import StatusSegment
 from rookery.operations.context import Context
 from rookery.permissions.decisions import Permissions
@@ -30,6 +31,7 @@ from rookery.ports.clock import Clock
 from rookery.ports.runtime import Runtime
 from rookery.processes import Kernel
 from rookery.runtimes.router import RuntimeRouter
+from rookery.runtimes.tmux.attach_bar import AttachBar, AttachKeys
 from rookery.runtimes.tmux.client_terminals import attached_terminals, show_in_status
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
@@ -208,6 +210,12 @@ class Parts:
     def status_segment(self, database: Database, own: TmuxRuntime) -> StatusSegment:
         listed = timedelta(hours=self.settings.limits.listed_hours)
         return StatusSegment(database, listed, partial(show_in_status, own.server))
+
+    def session_bars(self, database: Database, own: TmuxRuntime) -> SessionBars:
+        listed = timedelta(hours=self.settings.limits.listed_hours)
+        keys = self.settings.attach
+        bar = AttachBar(own.server, AttachKeys(keys.leave_key, keys.next_key))
+        return SessionBars(database, listed, self.settings.notifications.tmux, bar.show)
 
     def _discovery(
         self, database: Database, journal: Journal, observed: ObservedRuntime

@@ -7,6 +7,7 @@ from anyio.abc import TaskGroup
 from rookery.agents.catalog import AGENTS
 from rookery.delivery.dialog_answers import DialogAnswers
 from rookery.delivery.dispatcher import Dispatcher
+from rookery.delivery.message_deadlines import MessageDeadlines
 from rookery.notifications.dispatcher import NotificationDispatcher
 from rookery.operations.context import Context
 from rookery.permissions.lost_hooks import LostHooks
@@ -37,6 +38,7 @@ def start_loops(context: Context, parts: Parts, tasks: TaskGroup) -> None:
         HeadlessWatch(database, journal).watch,
         LostHooks(database, decider).watch,
         DialogAnswers(database, journal, runtime, AGENTS, decider).press,
+        MessageDeadlines(database, journal).keep,
         Dispatcher(database, journal, runtime, AGENTS).deliver,
         UsageReader(database, journal, context.settings.prices).follow,
         WorkspaceKeeper(database, journal, context.worktrees).run,

@@ -8,10 +8,11 @@ from sqlite3 import Connection, Row
 from typing import Any
 
 from rookery.model.facts import SessionId
-from rookery.model.messages import Step
+from rookery.model.messages import EXPIRY, Step
 from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.store import flags
-from rookery.store.messages import obstacle_in
+from rookery.store.messages import obstacle_in, step_in
+from rookery.store.timestamps import read_stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Unheard:
     written_at: datetime
     obstacle: str = ""  #: ``waits_for`` without the introduction of the error
     blocked: Obstacle | None = None  #: the same as a code with a detail
+    withdrawn_by: str = ""  #: who took it back; the clock if it expired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,9 @@ class Letter(Unheard):
     message: int
     session: SessionId
     author: str
+    expires_at: datetime | None = None  #: withdrawn if it is not sent by then
+    continues: int | None = None  #: the message whose text was sent again
+    cleared_at: datetime | None = None  #: since when it is no longer listed
 
 
 #: Why messages wait for a session that is not idle.
@@ -90,28 +95,43 @@ def unheard(db: Connection, session: SessionId) -> list[Unheard]:
     """Return the messages to a session that wait, failed, or may not have arrived."""
     rows = db.execute(
         "select substr(words, 1, 2000) as words, step, waits_for, blocked_code,"
-        " blocked_detail, written_at from messages"
-        " where recipient = ? and step in ('pending', 'unsure', 'failed') order by id",
+        " blocked_detail, withdrawn_by, written_at from messages where recipient = ?"
+        " and step in ('pending', 'unsure', 'failed') and cleared_at is null order by id",
         (session,),
     )
     return [Unheard(**_state(row)) for row in rows]
 
 
+#: Messages that a person does not need to see any more.
+_DONE_WITH = "(cleared_at is not null or withdrawn_by not in ('', ?))"
+
+
 def letters(
-    db: Connection, recipient: SessionId | None = None, *, last: int = 1_000
+    db: Connection,
+    recipient: SessionId | None = None,
+    *,
+    last: int = 1_000,
+    done_with: bool = False,
 ) -> list[Letter]:
-    """Return the messages that are not acknowledged, oldest first."""
+    """Return the messages that are not acknowledged, oldest first.
+
+    ``done_with`` includes those that were withdrawn on request or cleared.
+    """
     rows = db.execute(
         "select id, recipient, author, substr(words, 1, 2000) as words, step, waits_for,"
-        " blocked_code, blocked_detail, written_at from messages where step <> 'acknowledged'"
-        " and (?1 is null or recipient = ?1) order by id desc limit ?2",
-        (recipient, last),
+        " blocked_code, blocked_detail, withdrawn_by, written_at, expires_at, continues,"
+        f" cleared_at from messages where step <> 'acknowledged' and (? or not {_DONE_WITH})"
+        " and (? is null or recipient = ?) order by id desc limit ?",
+        (done_with, EXPIRY, recipient, recipient, last),
     ).fetchall()
     return [
         Letter(
             message=row["id"],
             session=SessionId(row["recipient"]),
             author=row["author"],
+            expires_at=read_stamp(row["expires_at"]),
+            continues=row["continues"],
+            cleared_at=read_stamp(row["cleared_at"]),
             **_state(row),
         )
         for row in rows[::-1]
@@ -122,9 +142,10 @@ def _state(row: Row) -> dict[str, Any]:
     blocked = obstacle_in(row)
     return {
         "words": row["words"],
-        "step": Step(row["step"]),
+        "step": step_in(row),
         "waits_for": row["waits_for"],
         "written_at": datetime.fromisoformat(row["written_at"]),
         "obstacle": blocked.detail if blocked else row["waits_for"],
         "blocked": blocked,
+        "withdrawn_by": row["withdrawn_by"],
     }

@@ -18,6 +18,7 @@ from rookery.model.messages import (
     same_words,
 )
 from rookery.model.obstacles import Obstacle
+from rookery.store.timestamps import stamp
 
 #: Text that an agent takes for a command, if it is alone in the input box.
 _COMMAND = "(envelope = '' and relay is null and words like '/%')"
@@ -45,23 +46,27 @@ def claim(
 
     Sent separately are: a command for the agent's program, which begins with a slash; a
     message whose sender waits for its own answer; and, with ``alone``, every message, for a
-    program that takes one line at a time.
+    program that takes one line at a time. An urgent message is sent first and separately; one
+    that steers the agent also to a session in the middle of a turn.
     """
     first = db.execute(
-        "select min(messages.id) as id from messages indexed by messages_pending"
-        " join sessions on sessions.id = recipient"
-        " where recipient = ? and step = 'pending' and activity = 'idle'",
+        "select messages.id, urgency from messages indexed by messages_pending"
+        " join sessions on sessions.id = recipient where recipient = ? and step = 'pending'"
+        " and (activity = 'idle' or (activity = 'working' and urgency = 'steer'))"
+        " order by urgency = '', messages.id limit 1",
         (recipient,),
-    ).fetchone()["id"]
+    ).fetchone()
     if first is None:
         return None
+    is_alone = alone or bool(first["urgency"])
     db.execute(
         "update messages indexed by messages_pending"
         " set step = 'sending', parcel = :first, taken_up = :at"
-        " where recipient = :recipient and step = 'pending' and id < coalesce(("
+        " where recipient = :recipient and step = 'pending' and id >= :first"
+        " and id < coalesce(("
         f" select min(id) from messages as later where {_WAITS_ON} and (:alone or {_ALONE} or ("
         f" select {_ALONE} from messages as first where id = :first))), 9e18)",
-        {"first": first, "at": at.isoformat(), "recipient": recipient, "alone": alone},
+        {"first": first["id"], "at": stamp(at), "recipient": recipient, "alone": is_alone},
     )
     return under_way(db, recipient)
 

@@ -12,24 +12,28 @@ from rookery.model.messages import (
     MessageId,
     Origin,
     Step,
+    Urgency,
     Words,
 )
 from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.model.sessions import HEADLESS
+from rookery.store.timestamps import read_stamp, stamp
 
 #: Matches Rookery's own news, as opposed to messages of a person or a session.
 NEWS = "kind = 'news'"
 
 
 def add(db: Connection, recipient: SessionId, words: Words, origin: Origin) -> MessageId:
+    expires_at = origin.handling.expires_at
     added = db.execute(
         "insert into messages (recipient, words, removed, changed, author, kind, cause,"
-        " envelope, hops, relay, written_at)"
-        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (select at from entries where seq = ?))",
+        " envelope, hops, relay, urgency, expires_at, written_at)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (select at from entries where seq = ?))",
         (
             *(recipient, words.text, words.removed, words.changed),
             *(str(origin.author), origin.kind, origin.cause),
-            *(origin.envelope, origin.hops, origin.relay, origin.cause),
+            *(origin.envelope, origin.hops, origin.relay, origin.handling.urgency),
+            *(stamp(expires_at) if expires_at else None, origin.cause),
         ),
     )
     number = MessageId(added.lastrowid or 0)
@@ -92,13 +96,22 @@ def get(db: Connection, message: MessageId) -> Message | None:
     return Message(
         id=MessageId(row["id"]),
         recipient=SessionId(row["recipient"]),
-        step=Step(row["step"]),
+        step=step_in(row),
         removed=row["removed"],
         changed=row["changed"],
         waits_for=row["waits_for"],
         obstacle=blocked.detail if blocked else row["waits_for"],
         blocked=blocked,
+        withdrawn_by=row["withdrawn_by"],
+        continues=row["continues"],
+        expires_at=read_stamp(row["expires_at"]),
+        urgency=Urgency(row["urgency"]),
     )
+
+
+def step_in(row: Row) -> Step:
+    """Return the step of the message of a row."""
+    return Step.WITHDRAWN if row["withdrawn_by"] else Step(row["step"])
 
 
 def obstacle_in(row: Row) -> Obstacle | None:
@@ -108,7 +121,7 @@ def obstacle_in(row: Row) -> Obstacle | None:
 
 
 def owed(db: Connection) -> list[SessionId]:
-    """Return the sessions with a parcel in delivery, and idle ones with pending messages.
+    """Return the sessions with a parcel in delivery, and those that can take pending ones.
 
     A headless session cannot receive messages: they stay pending, where the user sees them.
     """
@@ -116,7 +129,8 @@ def owed(db: Connection) -> list[SessionId]:
         "select recipient from messages"
         " where id = parcel and step in ('sending', 'pasted', 'submitted') union"
         " select recipient from messages join sessions on sessions.id = recipient"
-        " where step = 'pending' and activity = 'idle' and runtime <> ?",
+        " where step = 'pending' and runtime <> ?"
+        " and (activity = 'idle' or (activity = 'working' and urgency <> ''))",
         (HEADLESS,),
     )
     return [SessionId(row["recipient"]) for row in rows]
@@ -141,6 +155,31 @@ def has_pending(db: Connection, recipient: SessionId) -> bool:
         (recipient,),
     )
     return found.fetchone() is not None
+
+
+def urgency_of(db: Connection, recipient: SessionId) -> Urgency:
+    """Return how the first urgent message that waits for a session reaches it."""
+    row = db.execute(
+        "select urgency from messages indexed by messages_urgent where recipient = ?"
+        " and step = 'pending' and urgency <> '' order by id limit 1",
+        (recipient,),
+    ).fetchone()
+    return Urgency(row["urgency"]) if row else Urgency.NONE
+
+
+def count_interrupt(db: Connection, recipient: SessionId, *, most: int) -> str:
+    """Count an interrupt for an urgent message, before the keys are pressed.
+
+    Return the author of the message; empty if none waits or ``most`` were counted already.
+    """
+    row = db.execute(
+        "update messages set interrupts = interrupts + 1 where id = ("
+        " select min(id) from messages indexed by messages_urgent where recipient = ?"
+        " and step = 'pending' and urgency <> '' and urgency = 'interrupt' and interrupts < ?)"
+        " returning author",
+        (recipient, most),
+    ).fetchone()
+    return str(row["author"]) if row else ""
 
 
 def first_for(db: Connection, recipient: SessionId) -> MessageId | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection, Row
 
@@ -16,6 +17,7 @@ from rookery.model.notifications import (
     SessionCounts,
     SessionOutcome,
 )
+from rookery.model.sessions import TMUX
 from rookery.store.sessions import LIVE
 from rookery.store.timestamps import read_stamp, stamp
 
@@ -182,18 +184,53 @@ def count_sessions(
     db: Connection, *, now: datetime, ended_after: datetime, among: Collection[str] | None
 ) -> SessionCounts:
     """Count the sessions by what a person has to do about them, without muted ones."""
+    found = {"waiting": 0, "failed": 0, "working": 0, "idle": 0}
+    for each in counted(db, now=now, ended_after=ended_after):
+        if not each.is_muted and (among is None or each.id in among):
+            found[each.counts_as] += 1
+    return SessionCounts(**found)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSession:
+    """A session, and what a person has to do about it."""
+
+    id: SessionId
+    name: str
+    agent: str
+    program: str  #: the name of its program in Rookery's tmux; empty if it is elsewhere
+    state: str
+    counts_as: str  #: a field of ``SessionCounts``
+    is_muted: bool
+
+
+def counted(db: Connection, *, now: datetime, ended_after: datetime) -> list[CountedSession]:
+    """Return the live sessions and those that failed lately, the longest in a state first."""
     muted = mutes(db, now=now)
+    columns = "id, name, agent, runtime, tmux_session, activity, reason, status, since"
     rows = db.execute(
-        f"select id, activity, reason, status from sessions indexed by sessions_live"
-        f" where {LIVE} union all select id, activity, reason, status from sessions"
-        " where ended_at > ? and status = 'failed'",
+        f"select {columns} from sessions indexed by sessions_live where {LIVE}"
+        f" union all select {columns} from sessions"
+        " where ended_at > ? and status = 'failed' order by since, id",
         (stamp(ended_after),),
     )
-    found = {"waiting": 0, "failed": 0, "working": 0, "idle": 0}
-    for row in rows:
-        if row["id"] not in muted and (among is None or row["id"] in among):
-            found[_count_of(row)] += 1
-    return SessionCounts(**found)
+    return [
+        CountedSession(
+            id=SessionId(row["id"]),
+            name=row["name"],
+            agent=row["agent"],
+            program=_program_of(row),
+            state=row["activity"] or row["status"],
+            counts_as=_count_of(row),
+            is_muted=row["id"] in muted,
+        )
+        for row in rows
+    ]
+
+
+def _program_of(row: Row) -> str:
+    is_shown = row["runtime"] == TMUX and row["status"] != "failed"
+    return row["tmux_session"] or "" if is_shown else ""
 
 
 def _count_of(row: Row) -> str:

@@ -17,9 +17,9 @@ from rookery.cli import exit_codes
 from rookery.cli.blocked import how_to_answer
 from rookery.cli.configuration import flat, masked
 from rookery.cli.daemon_waits import stoppable
-from rookery.cli.messages import fate
 from rookery.cli.report import summary
 from rookery.cli.root import SECTIONS, rookery
+from rookery.cli.send import fate
 from rookery.client import ConnectionLost
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import MessageProgress

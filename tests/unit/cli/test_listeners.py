@@ -11,10 +11,10 @@ from click.shell_completion import ShellComplete
 
 from rookery.cli.blocked import BlockedNotices
 from rookery.cli.daemon_waits import WaitGoal, gathered, goes_on
-from rookery.cli.messages import fate
 from rookery.cli.options import examples
 from rookery.cli.render import HELD, local
 from rookery.cli.root import rookery
+from rookery.cli.send import fate
 from rookery.client.sessions import MessageProgress
 from rookery.model.errors import Answered, BadInput
 from tests.support.cli import Scripted, made, session, typed

@@ -81,10 +81,12 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "bring_to_foreground": lambda to: foreground.bring_to_foreground(
         to, "a", channel="terminal"
     ),
+    "clear_inbox": lambda to: messages.clear_inbox(to, "a", waiting=True),
     "close_relay": lambda to: relays.close_relay(to, "r1"),
     "count_sessions": notifications.count_sessions,
     "deny_request": lambda to: permissions.deny_request(to, "r1", reason="no"),
     "discover_agents": discovery.discover_agents,
+    "edit_message": lambda to: messages.edit_message(to, 7, "Hello"),
     "end_all_sessions": sessions.end_all_sessions,
     "end_session": lambda to: sessions.end_session(to, "a", force=True),
     "find_sessions": lambda to: sessions.find_sessions(to, ["1", "2"]),
@@ -126,18 +128,21 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     ),
     "release_messages": messages.release_messages,
     "rename_session": lambda to: sessions.rename_session(to, "a", "b"),
+    "resend_message": lambda to: messages.resend_message(to, 7, sure=True),
     "resume_session": lambda to: sessions.resume_session(to, "a", RESUME),
     "revoke_token": lambda to: daemon.revoke_token(to, "t1"),
     "run_checks": daemon.run_checks,
     "run_rule_test": lambda to: permissions.run_rule_test(to, RULE_TEST),
-    "send_message": lambda to: messages.send_message(to, "a", "Hello"),
+    "send_message": lambda to: messages.send_message(
+        to, "a", "Hello", messages.MessageOptions(alone=True, now=True, expire=60.0)
+    ),
     "set_mode": lambda to: permissions.set_mode(to, "remote"),
     "show_answer": lambda to: messages.show_answer(to, 7, timeout=1.0),
     "show_audit": lambda to: permissions.show_audit(to, session="", limit=3),
     "show_conversation": lambda to: sessions.show_conversation(to, "a", last=3),
     "show_details": lambda to: sessions.show_details(to, "a"),
     "show_evidence": lambda to: sessions.show_evidence(to, "a"),
-    "show_inbox": lambda to: messages.show_inbox(to, "a"),
+    "show_inbox": lambda to: messages.show_inbox(to, "a", everything=True),
     "show_mode": permissions.show_mode,
     "show_relay": lambda to: relays.show_relay(to, "r1", last=3),
     "show_request": lambda to: permissions.show_request(to, "r1", timeout=1.0),
@@ -159,6 +164,7 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "wait_for_session": lambda to: sessions.wait_for_session(
         to, "a", until="stop", timeout=1.0
     ),
+    "withdraw_message": lambda to: messages.withdraw_message(to, 7),
 }
 
 

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 import pytest
 
 from rookery.model.facts import TurnEnded, TurnStarted
-from rookery.model.messages import Step, Words
+from rookery.model.messages import Handling, Step, Words
 from rookery.model.sessions import Turn
 from rookery.operations.conversation_data import _tail
 from rookery.sessions import commands
@@ -57,7 +57,7 @@ def test_words_whose_sender_waits_for_the_answer_go_alone(
             speaker=MessageSender("person"),
             recipient=WORKER,
             words=Words(words, 0),
-            alone=alone,
+            handling=Handling(alone=alone),
         )
 
     assert parcels(db, journal, "Three.") == ["A?", "B?", "One.\n\nTwo.\n\nThree."]

@@ -144,7 +144,7 @@ READS_TMUX_ADDRESSES = {
     "model/sessions.py",  # a session shows these fields
     "cli/discovery.py",  # prints the user's panes
     "cli/show.py",  # prints where the terminal of a session is
-    "cli/terminal.py",  # `rookery attach` runs tmux
+    "cli/attach.py",  # it asks and runs tmux
     "operations/discovery.py",  # lists panes with their sessions
     "sessions/recovery.py",  # the made-up native id of an unknown pane is its number
     "tracking/discovery.py",  # finds agents in the user's panes

@@ -78,7 +78,9 @@ def why_not(words: str) -> str:
 CLAUDE = Agent(
     name=NAME,
     program="claude",
-    abilities=Abilities(takes_id=True, can_resume=True, can_fork=True, lists_tools=True),
+    abilities=Abilities(
+        takes_id=True, can_resume=True, can_fork=True, can_steer=True, lists_tools=True
+    ),
     modes=MODES,
     command_line=command_line,
     hooks=HOOKS,

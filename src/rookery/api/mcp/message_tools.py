@@ -12,7 +12,6 @@ from rookery.api.mcp.views import NOT_TOLD, TALK, TOLD, WAITS_ALREADY
 from rookery.coordination.relays import MAX_MEMBERS
 from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
-from rookery.model.lifecycle import Activity
 from rookery.model.messages import Message
 from rookery.model.permissions import Request
 from rookery.model.relays import Relay
@@ -103,10 +102,16 @@ async def send_message(context: ToolContext, params: SendArguments) -> Sent:
     session: Session = await context.ask("show", session=params.session_id)
     if params.close_link:
         return await _close_link(context, params, session)
-    if params.interrupt and session.activity not in {None, Activity.IDLE}:
+    if params.interrupt and session.is_asking:
+        # A message waits behind a dialog; only the interrupt may close one.
         await context.ask("interrupt", session=session.id)
     sent: Message = await context.ask(
-        "send", session=session.id, words=params.message, direct=params.direct, listen=True
+        "send",
+        session=session.id,
+        words=params.message,
+        direct=params.direct,
+        listen=True,
+        interrupt=params.interrupt and not session.is_asking,
     )
     return _sent(context, sent, TALK if params.direct else TOLD)
 

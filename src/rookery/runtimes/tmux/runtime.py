@@ -344,7 +344,7 @@ class TmuxRuntime:
             case Paused(name) if pane := self._by_pane.get(name):
                 if not pane.meter.is_muted:
                     self._chores.put_nowait(partial(self._activity.resume, pane))
-            case Notice("client-detached", _):
+            case Notice("client-detached" | "client-session-changed", _):
                 self._chores.put_nowait(partial(sizes.restore, self.server))
             case Notice("sessions-changed", _) if not self._looks_for_cut_off:
                 self._looks_for_cut_off = True

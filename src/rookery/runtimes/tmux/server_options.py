@@ -1,4 +1,4 @@
-"""The options of Rookery's own tmux server."""
+"""The options of Rookery's own tmux server; ``attach_bar`` sets those of its status line."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ set -g history-limit {lines}
 set -g remain-on-exit on
 set -g allow-rename off
 set -g update-environment ''
-set -g status-left '#S '
 set -g status-interval 1
-set -g status-right-length 60
-set -g status-right '#{{?@rookery-line,#{{@rookery-line}} · ,}}leave it running: C-b d#(:)'
+set -g status-right '#(:)'
 set -gq allow-passthrough off
 set -gq remain-on-exit-format ''
 set-hook -g pane-died 'send-keys -R'

@@ -1,0 +1,125 @@
+"""The command that sends a message, and what became of it a moment later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, TypedDict, Unpack
+
+import click
+
+from rookery.cli.blocked import why_blocked
+from rookery.cli.completion import of_session
+from rookery.cli.options import as_json, examples, from_file, pass_client, read_span
+from rookery.cli.prompts import words_of
+from rookery.cli.render import HELD, count, reply
+from rookery.client import Client
+from rookery.client.messages import MessageInfo, MessageOptions, await_departure, send_message
+from rookery.client.sessions import MessageProgress, SessionInfo
+from rookery.model.errors import NotRunning, TimedOut
+
+#: Seconds for a message to leave; after that it is reported as waiting.
+DEPARTURE_TIMEOUT_S = 1.0
+
+#: Steps in which a message no longer waits.
+_LEFT = frozenset({"submitted", "acknowledged", "unsure", "failed", "withdrawn"})
+
+
+class SendOptions(TypedDict):
+    now: bool
+    expire: float | None
+    file: IO[bytes] | None
+    as_json: bool
+    words: tuple[str, ...]
+
+
+@click.command(
+    epilog=examples(
+        'rookery send api "run the tests"',
+        "rookery send api --file prompt.md",
+        'rookery send api --now "stop, use the other file"',
+        'rookery send api --expire 10m "the build is green"',
+    )
+)
+@click.option("--now", is_flag=True, help="Before all that waits, and during a turn.")
+@click.option(
+    "--expire", callback=read_span, help="Withdraw it if it was not sent by then: 30s, 10m, 2h."
+)
+@from_file
+@as_json
+@of_session
+@click.argument("words", nargs=-1)
+@pass_client
+def send(daemon: Client, *, name: str, **given: Unpack[SendOptions]) -> None:
+    """Send a message to a session, which gets it once it is idle. "-" reads standard input.
+
+    Messages that wait for the same session are joined and answered in one turn, except those
+    of "ask": each of these is a turn of its own.
+
+    With --now it is sent before the messages that wait. During a turn it is typed into that
+    turn if the agent takes that, such as Claude Code; else the turn is interrupted. It is never
+    typed into a dialog or over a draft.
+
+    Other users of this computer can see the arguments of a command, but not standard input.
+    """
+    options = MessageOptions(now=given["now"], expire=given["expire"])
+    sent = send_message(daemon, name, words_of(given["words"], given["file"]), options)
+    progress = wait_for_departure(daemon, sent)
+    text = " ".join([progress.fate, *_changes(sent)])
+    reply(progress.message, text, as_json=given["as_json"])
+
+
+def _changes(sent: MessageInfo) -> Iterator[str]:
+    """Yield a sentence for each way in which the message does not arrive as it was given."""
+    if sent.removed:
+        were = "was" if sent.removed == 1 else "were"
+        yield f"{count(sent.removed, 'control character')} {were} removed."
+    if sent.changed:
+        yield f"Its program changes the text: {sent.changed}."
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """The state of a message a moment after it was sent."""
+
+    message: MessageInfo
+    fate: str
+    waits: bool
+    is_asking: bool = False  #: it waits because its session has a request for the user
+
+
+def wait_for_departure(daemon: Client, sent: MessageInfo) -> Departure:
+    """Wait a moment for a message to leave."""
+    try:
+        progress = await_departure(daemon, sent.id, timeout=DEPARTURE_TIMEOUT_S)
+    except NotRunning:
+        stopped = "Kept: the daemon has stopped. Start it to deliver the message:  rookery up"
+        return Departure(sent, stopped, waits=True)
+    except TimedOut:
+        look = f"rookery inbox {sent.recipient}"
+        silent = f"Kept: the daemon took the message, but does not answer now. See:  {look}"
+        return Departure(sent, silent, waits=True)
+    held = progress.holding and progress.message.step == "pending"
+    return Departure(
+        progress.message,
+        fate(progress.message, progress.session, held=progress.holding),
+        waits=progress.message.step not in _LEFT,
+        is_asking=progress.session.is_asking and not held,
+    )
+
+
+def fate(message: MessageProgress, session: SessionInfo, *, held: bool = False) -> str:
+    """Return what became of a message, a moment after it was sent."""
+    match message.step:
+        case "submitted" | "acknowledged":
+            return "Sent."
+        case "unsure":
+            return "Sent; it may not have arrived."
+        case "withdrawn":
+            return "Withdrawn."
+        case "failed":
+            return f"Not delivered: {message.blocked_by or 'the session has ended.'}"
+        case "pending" if held:
+            return f"Kept. {HELD}"
+        case _:
+            return f"Kept: {why_blocked(session, message.blocked_by)}"
