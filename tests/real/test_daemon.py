@@ -214,7 +214,7 @@ def test_an_unknown_session_is_said_to_be_unknown(rookery: Rookery) -> None:
     done = rookery.run("send", "nobody", "hello")
 
     assert done.returncode == 5
-    assert "There is no session called 'nobody'" in done.stderr
+    assert "There is no session 'nobody'" in done.stderr
 
 
 @pytest.mark.spec("K4")

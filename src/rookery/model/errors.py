@@ -89,7 +89,7 @@ class WordsRefused(BadInput):
 
 
 class SessionUnknown(CommandRefused):
-    """There is no session called"""
+    """There is no session"""
 
 
 class SessionAmbiguous(CommandRefused):
