@@ -25,6 +25,7 @@ RookeryError
 │   ├── RequestClosed
 │   └── Forbidden
 ├── StillWorking
+├── PersonNeeded
 ├── HookUnreadable
 ├── NotificationFailed
 │   └── NotificationDoubted
@@ -50,6 +51,8 @@ RookeryError
 
 from __future__ import annotations
 
+import re
+
 from rookery.model.obstacles import BlockedReason, Obstacle
 
 
@@ -62,6 +65,11 @@ class RookeryError(Exception):
 
     def __str__(self) -> str:
         return " ".join([type(self).__doc__ or "", *map(str, self.args)])
+
+
+def code_of(error: type[RookeryError]) -> str:
+    """Return an error's code for programs: ``session-unknown`` for ``SessionUnknown``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", error.__name__).lower()
 
 
 class CommandRefused(RookeryError):
@@ -158,6 +166,13 @@ class Forbidden(CommandRefused):
 
 class StillWorking(RookeryError):
     """Timed out; nothing was stopped:"""
+
+
+class PersonNeeded(RookeryError):
+    """The agent needs a person, and none is there."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class HookUnreadable(RookeryError):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from sqlite3 import Connection
+from typing import Annotated
 
 from pydantic import Field
 
+from rookery.agents.names import DEFAULT, NAMES
 from rookery.environment import session_environment
-from rookery.model.errors import Forbidden
+from rookery.model.errors import BadInput, Forbidden
 from rookery.model.scopes import Scope
 from rookery.model.sessions import Session
 from rookery.operations.children import as_child
@@ -19,9 +21,12 @@ from rookery.operations.outcome_listeners import Link, link, speaker_of
 from rookery.sessions import starts
 from rookery.store import messages
 
+#: Arguments for the agent's program that one start may give.
+MAX_ARGUMENTS = 100
+
 
 class StartParams(Params):
-    agent: str
+    agent: str = Field("", description="without, `default_agent` of the configuration")
     project: str
     name: str = ""
     prompt: str = ""
@@ -29,6 +34,9 @@ class StartParams(Params):
     permission_mode: str = ""
     runtime: str = "tmux"
     command: tuple[str, ...] = ()
+    arguments: Annotated[tuple[str, ...], Field(max_length=MAX_ARGUMENTS)] = Field(
+        (), description="for the agent's program, in this session; not for a shell"
+    )
     environment: dict[str, str] = Field(default_factory=dict)
     listen: bool = Field(False, description="tell the session that asks when it is done")
     tools: bool = Field(True, description="let it ask things of Rookery itself, by MCP")
@@ -41,7 +49,7 @@ async def start(
     conversation: starts.Conversation | None = None,
 ) -> Session:
     """Start an agent; accepted once it is stored."""
-    params = _without_agents_environment(caller, params)
+    params = _with_agent(context, _without_agents_environment(caller, params))
     _require_owner_for_shell(caller, params)
     fields = params.model_dump(exclude={"listen"})
     calling_session = caller.identity.session
@@ -52,7 +60,9 @@ async def start(
     environment = session_environment(
         context.login, params.environment, context.settings.environment
     )
-    command = set_here.command or context.commands.get(params.agent, ())
+    agent = context.agents.get(params.agent)
+    program = (agent.program,) if agent and agent.program else ()
+    command = set_here.command or context.commands.get(params.agent, program)
     plan = starts.plan(
         start_request,
         context.agents,
@@ -71,6 +81,19 @@ async def start(
     return await once(context, caller, Session, accept)
 
 
+def _with_agent(context: Context, params: StartParams) -> StartParams:
+    """Choose the configured agent if the request names none. Raises ``BadInput``."""
+    if params.agent:
+        return params
+    if not (agent := context.settings.default_agent):
+        raise BadInput(
+            f"which agent? Name one of {', '.join(NAMES)} first, or set default_agent in the"
+            f' configuration:  rookery start {DEFAULT} "fix the tests"',
+            missing="agent",
+        )
+    return params.model_copy(update={"agent": agent})
+
+
 def _without_agents_environment(caller: Caller, params: StartParams) -> StartParams:
     """Drop the environment that a command sends when a session runs it.
 
@@ -83,10 +106,14 @@ def _without_agents_environment(caller: Caller, params: StartParams) -> StartPar
 
 
 def _require_owner_for_shell(caller: Caller, params: StartParams) -> None:
-    """Allow shells and environments only to the owner on this computer's own socket."""
+    """Let only the owner, on this computer's own socket, choose programs and environments."""
     if caller.identity.scope is not Scope.OWNER or caller.identity.transport != "unix":
         if params.agent == "shell":
             raise Forbidden("only the owner may start a shell, on this computer's own socket.")
+        if params.arguments:
+            raise Forbidden(
+                "only the owner may pass arguments to an agent, on this computer's own socket."
+            )
         if params.environment:
             raise Forbidden(
                 "only the owner may pass an environment, on this computer's own socket."
