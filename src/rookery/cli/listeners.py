@@ -212,7 +212,7 @@ def _hinting_at_for(caller: str) -> Iterator[None]:
         raise Answered(refusal.code, f"{refusal} Use:  --for SESSION") from refusal
 
 
-@click.command()
+@click.command(epilog=examples("rookery inbox", "rookery inbox api"))
 @as_json
 @click.argument("name", required=False, default="", shell_complete=session_names)
 @pass_client
@@ -248,7 +248,7 @@ def _state(letter: LetterInfo, sessions: Mapping[str, SessionInfo], hold_note: s
     return "it is being delivered"
 
 
-@click.command()
+@click.command(epilog=examples("rookery hold"))
 @as_json
 @pass_client
 def hold(daemon: Client, *, as_json: bool) -> None:
@@ -256,7 +256,7 @@ def hold(daemon: Client, *, as_json: bool) -> None:
     reply(hold_messages(daemon), HELD, as_json=as_json)
 
 
-@click.command()
+@click.command(epilog=examples("rookery release"))
 @as_json
 @pass_client
 def release(daemon: Client, *, as_json: bool) -> None:

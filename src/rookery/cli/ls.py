@@ -7,14 +7,14 @@ from functools import partial
 
 import click
 
-from rookery.cli.options import as_json, pass_client
+from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import HELD, at_deadline, out_of_date, remark, reply, rules_warning
 from rookery.cli.session_table import show_sessions
 from rookery.client import Client
 from rookery.client.sessions import PendingInfo, SessionList, list_sessions
 
 
-@click.command()
+@click.command(epilog=examples("rookery ls", "rookery ls --all --tree", "rookery ls --json"))
 @click.option("--all", "-a", "everything", is_flag=True, help="Also older ones.")
 @click.option("--tree", is_flag=True, help="Show each below the session that started it.")
 @as_json

@@ -1,4 +1,4 @@
-"""The commands for messages: send them, ask for an answer, read the turns."""
+"""The commands that send messages and print the turns."""
 
 from __future__ import annotations
 
@@ -6,26 +6,29 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from time import monotonic
 
 import click
 
-from rookery.cli.blocked import how_to_answer, open_requests, why_blocked
-from rookery.cli.completion import of_session
-from rookery.cli.daemon_waits import await_return, goes_on, patiently, stoppable
-from rookery.cli.exit_codes import FAILED
-from rookery.cli.options import SECONDS, as_json, pass_client
+from rookery.cli.blocked import why_blocked
+from rookery.cli.completion import of_any_session, of_session
+from rookery.cli.daemon_waits import await_return, goes_on, patiently
+from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.prompts import prompt_of
-from rookery.cli.render import HELD, complain, count, plain, remark, reply, say, show_json
+from rookery.cli.render import (
+    HELD,
+    count,
+    plain,
+    reply,
+    say,
+    say_verbatim,
+    show_json,
+)
 from rookery.cli.tables import cut
 from rookery.client import Client, ConnectionLost
 from rookery.client.messages import (
-    DeliveryInfo,
     MessageInfo,
     await_departure,
-    await_outcome,
     send_message,
-    show_answer,
 )
 from rookery.client.sessions import (
     MessageProgress,
@@ -49,7 +52,9 @@ UNHEARD = {"failed": "not delivered", "unsure": "it may not have arrived"}
 _LEFT = frozenset({"submitted", "acknowledged", "unsure", "failed"})
 
 
-@click.command()
+@click.command(
+    epilog=examples('rookery send api "and now the tests"', "rookery send api - < notes.md")
+)
 @as_json
 @of_session
 @click.argument("words", nargs=-1, required=True)
@@ -63,7 +68,7 @@ def send(daemon: Client, *, name: str, words: tuple[str, ...], as_json: bool) ->
     Other users of this computer can see the arguments of a command, but not standard input.
     """
     sent = send_message(daemon, name, prompt_of(words))
-    progress = _wait_for_departure(daemon, sent)
+    progress = wait_for_departure(daemon, sent)
     reply(progress.message, " ".join([progress.fate, *_changes(sent)]), as_json=as_json)
 
 
@@ -77,7 +82,7 @@ def _changes(sent: MessageInfo) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Departure:
+class MessageDeparture:
     """The state of a message a moment after it was sent."""
 
     message: MessageInfo
@@ -86,19 +91,19 @@ class _Departure:
     is_asking: bool = False  #: it waits because its session has a request for the user
 
 
-def _wait_for_departure(daemon: Client, sent: MessageInfo) -> _Departure:
+def wait_for_departure(daemon: Client, sent: MessageInfo) -> MessageDeparture:
     """Wait a moment for a message to leave."""
     try:
         progress = await_departure(daemon, sent.id, timeout=DEPARTURE_TIMEOUT_S)
     except NotRunning:
         stopped = "Kept: the daemon has stopped. Start it to deliver the message:  rookery up"
-        return _Departure(sent, stopped, waits=True)
+        return MessageDeparture(sent, stopped, waits=True)
     except TimedOut:
         look = f"rookery inbox {sent.recipient}"
         silent = f"Kept: the daemon took the message, but does not answer now. See:  {look}"
-        return _Departure(sent, silent, waits=True)
+        return MessageDeparture(sent, silent, waits=True)
     held = progress.holding and progress.message.step == "pending"
-    return _Departure(
+    return MessageDeparture(
         progress.message,
         fate(progress.message, progress.session, held=progress.holding),
         waits=progress.message.step not in _LEFT,
@@ -121,96 +126,15 @@ def fate(message: MessageProgress, session: SessionInfo, *, held: bool = False) 
             return f"Kept: {why_blocked(session, message.blocked_by)}"
 
 
-@click.command()
-@click.option("--timeout", type=SECONDS, default=600.0, show_default=True, help="Seconds.")
-@as_json
-@of_session
-@click.argument("words", nargs=-1, required=True)
-@pass_client
-def ask(
-    daemon: Client, *, name: str, words: tuple[str, ...], timeout: float, as_json: bool
-) -> None:
-    """Send a message to a session, wait, and print its answer. Exits with 1 if the turn failed.
-
-    It is a turn of its own, and is not joined with other waiting messages.
-
-    "-" reads standard input. Other users of this computer can see the arguments of a command
-    while it waits, but not standard input.
-    """
-    sent = send_message(daemon, name, prompt_of(words), alone=True)
-    _tell_if_kept(daemon, sent)
-    with stoppable(name):
-        outcome = _wait_for_outcome(daemon, name, sent.id, timeout)
-        if outcome.is_command:
-            _tell_of_command(outcome, as_json=as_json)
-            return
-        turn = show_answer(daemon, sent.id, timeout=0.1)
-    if as_json:
-        show_json(turn)
-    elif turn.how != "failed":
-        say(turn.answer)
-        _tell_if_unread(turn, outcome.session)
-    if turn.how == "failed":
-        complain(f"the turn failed: {turn.answer or first_line(outcome.session.reason)}")
-    elif turn.how != "finished":
-        complain(f"the turn was {turn.how}.")
-    if turn.how != "finished":
-        sys.exit(FAILED)
-
-
-def _tell_if_unread(turn: TurnInfo, session: SessionInfo) -> None:
-    """Print that the answer may be on the screen only; shells often print nothing."""
-    if turn.how == "finished" and not turn.answer and session.agent != "shell":
-        remark(
-            f"{session.name} gave no answer, or none that can be read here. Some agents"
-            " that were started by hand report their answers only by hooks (rookery hooks"
-            f" install). See:  rookery screen {session.name}"
-        )
-
-
-def _tell_if_kept(daemon: Client, sent: MessageInfo) -> None:
-    """Print why a message waits; a request of its session is shown later."""
-    progress = _wait_for_departure(daemon, sent)
-    if progress.waits and not progress.is_asking:
-        remark(progress.fate)
-
-
-def _wait_for_outcome(daemon: Client, name: str, message: int, timeout: float) -> DeliveryInfo:
-    """Wait until a message is answered; report at once if its session asks the user."""
-    deadline = monotonic() + timeout
-    known_since: str | None = None
-    while True:
-        outcome = patiently(
-            daemon,
-            partial(await_outcome, daemon, message, known_since=known_since),
-            timeout=max(deadline - monotonic(), 0.1),
-            otherwise=goes_on(name),
-        )
-        if outcome.is_settled or monotonic() > deadline:
-            return outcome
-        if outcome.session.is_asking:
-            known_since = outcome.session.since
-            _tell_of_dialog(daemon, outcome.session)
-
-
-def _tell_of_command(delivery: DeliveryInfo, *, as_json: bool) -> None:
-    """Print that the message was a command, which starts no turn."""
-    name = delivery.session.name
-    accepted = {"message": delivery.message.json, "session": delivery.session.json}
-    text = f"{name} has taken the command. See its screen:  rookery screen {name}"
-    reply({"command": True, **accepted}, text, as_json=as_json)
-
-
-def _tell_of_dialog(daemon: Client, session: SessionInfo) -> None:
-    complain(f"{session.name} waits for you: {first_line(session.reason)}")
-    remark(f"  {how_to_answer(session, open_requests(daemon, session.id))}")
-
-
-@click.command()
+@click.command(
+    epilog=examples(
+        "rookery output api", "rookery output api --last 1", "rookery output api --follow"
+    )
+)
 @click.option("--follow", "-f", is_flag=True, help="Follow new turns.")
 @click.option("--last", type=click.IntRange(1), default=None, help="Only the last N turns.")
 @as_json
-@of_session
+@of_any_session
 @pass_client
 def output(daemon: Client, *, name: str, follow: bool, last: int | None, as_json: bool) -> None:
     """Print the prompts and answers of a session."""
@@ -237,7 +161,7 @@ def _show_screen_instead(daemon: Client, session: SessionInfo) -> None:
         say(f"{session.name} has no terminal, and has answered nothing yet.")
     elif session.status != "failed" or "\n" not in session.reason.strip():
         lines = show_screen(daemon, session.id).lines
-        say("\n".join(line.rstrip() for line in lines).strip() or "Nothing yet.")
+        say_verbatim("\n".join(line.rstrip() for line in lines).strip() or "Nothing yet.")
 
 
 def _follow(daemon: Client, turns: TurnsInfo) -> TurnsInfo:
@@ -274,9 +198,9 @@ def _show_prompt(prompt: str, note: str = "") -> None:
 
 def _show_answer(turn: TurnInfo, session: SessionInfo) -> None:
     if turn.ended_at:
-        say(turn.answer or f"({turn.how})")
+        say_verbatim(turn.answer or f"({turn.how})")
     elif session.is_asking:
-        say(f"… (it waits for you: {first_line(session.reason)})")
+        say_verbatim(f"… (it waits for you: {first_line(session.reason)})")
     else:
         say("… (it is working)")
     say()
@@ -287,7 +211,7 @@ def _show_rest(turns: TurnsInfo) -> None:
     for each in turns.unheard:
         _show_prompt(each.words, UNHEARD.get(each.step, _waits(each)))
     if turns.session.status == "failed":
-        say(f"{turns.session.name} failed: {turns.session.reason}")
+        say_verbatim(f"{turns.session.name} failed: {turns.session.reason}")
 
 
 def _waits(unheard: Undelivered) -> str:

@@ -11,7 +11,7 @@ from typing import TypedDict, Unpack
 import click
 
 from rookery.agents.names import DEFAULT
-from rookery.cli.completion import session_names
+from rookery.cli.completion import any_session_names, asking_names
 from rookery.cli.names import known_sessions, name_of, with_names
 from rookery.cli.options import as_json, context_client, examples, pass_client
 from rookery.cli.prompts import prompt_of
@@ -46,7 +46,10 @@ from rookery.model.folders import runs_command
 DELIVERY_TIMEOUT_S = 60
 
 
-@click.group(invoke_without_command=True)
+@click.group(
+    invoke_without_command=True,
+    epilog=examples("rookery permissions", "rookery permissions --all"),
+)
 @click.option("--all", "everything", is_flag=True, help="Also answered requests.")
 @as_json
 @click.pass_context
@@ -76,9 +79,11 @@ def _show_list(daemon: Client, listed: RequestListInfo) -> None:
         api.mark_seen(daemon, missed)
 
 
-@permissions.command()
+@permissions.command(
+    epilog=examples("rookery permissions show api", "rookery permissions show 82cd0e3d")
+)
 @as_json
-@click.argument("request", shell_complete=session_names)
+@click.argument("request", shell_complete=asking_names)
 @pass_client
 def show(daemon: Client, *, request: str, as_json: bool) -> None:
     """Show the whole input of REQUEST, or of all requests of a session."""
@@ -107,7 +112,12 @@ class CallerOptions(TypedDict):
     session: str
 
 
-@permissions.command()
+@permissions.command(
+    epilog=examples(
+        """rookery permissions test '{"tool": "Bash", "input": {"command": "ls"}}'""",
+        """rookery permissions test --session api '{"tool": "Read", "input": {}}'""",
+    )
+)
 @click.option("--agent", default=DEFAULT, show_default=True)
 @click.option(
     "--project", default=".", help="Project folder of the session. Default: this one."
@@ -154,7 +164,7 @@ def _tool_call(text: str) -> tuple[str, object]:
             raise BadInput('name a tool: {"tool": "Bash", "input": {"command": "ls"}}')
 
 
-@click.command()
+@click.command(epilog=examples("rookery allow api", "rookery allow 82cd0e3d --session"))
 @click.option(
     "--session",
     "for_session",
@@ -162,7 +172,7 @@ def _tool_call(text: str) -> tuple[str, object]:
     help="Also allow the same call for the rest of the session.",
 )
 @as_json
-@click.argument("request", shell_complete=session_names)
+@click.argument("request", shell_complete=asking_names)
 @pass_client
 def allow(daemon: Client, *, request: str, for_session: bool, as_json: bool) -> None:
     """Allow the tool call of REQUEST, or the open request of a session."""
@@ -170,10 +180,12 @@ def allow(daemon: Client, *, request: str, for_session: bool, as_json: bool) -> 
     _tell(_delivered(daemon, answered), "Allowed", as_json=as_json)
 
 
-@click.command()
+@click.command(
+    epilog=examples("rookery deny api", 'rookery deny api --reason "Use the staging database."')
+)
 @click.option("--reason", default="", help="Reason for the agent.")
 @as_json
-@click.argument("request", shell_complete=session_names)
+@click.argument("request", shell_complete=asking_names)
 @pass_client
 def deny(daemon: Client, *, request: str, reason: str, as_json: bool) -> None:
     """Deny REQUEST, or the open request of a session."""
@@ -197,7 +209,7 @@ def deny(daemon: Client, *, request: str, reason: str, as_json: bool) -> None:
     help="Take the answer as free text, not as an option.",
 )
 @as_json
-@click.argument("request", shell_complete=session_names)
+@click.argument("request", shell_complete=asking_names)
 @click.argument("words", nargs=-1, required=True)
 @pass_client
 def answer(
@@ -240,7 +252,7 @@ def _answers_text(answers: Iterable[Sequence[str]]) -> str:
     return f" → {in_one_line('; '.join(texts))}" if texts else ""
 
 
-@click.command()
+@click.command(epilog=examples("rookery mode", "rookery mode remote"))
 @as_json
 @click.argument("mode", required=False, type=click.Choice(["local", "remote"]))
 @pass_client
@@ -252,10 +264,10 @@ def mode(daemon: Client, *, mode: str | None, as_json: bool) -> None:
     reply(current, remote if current.mode == "remote" else local, as_json=as_json)
 
 
-@click.command()
+@click.command(epilog=examples("rookery audit", "rookery audit api --json"))
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @as_json
-@click.argument("name", required=False, default="", shell_complete=session_names)
+@click.argument("name", required=False, default="", shell_complete=any_session_names)
 @pass_client
 def audit(daemon: Client, *, name: str, limit: int, as_json: bool) -> None:
     """List the decisions about tool calls: by whom or what, and why."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rookery.cli.names import name_of, with_names
-from rookery.cli.render import ago, at_deadline, plain, say, say_line
+from rookery.cli.render import ago, at_deadline, plain, say, say_hint, say_line
 from rookery.cli.request_text import hidden_fields, in_one_line, is_partial
 from rookery.client.permissions import QuestionInfo, RequestInfo
 from rookery.client.sessions import SessionInfo
@@ -39,7 +39,7 @@ def show_request(
         if request.reason:
             say(f"    The last answer was not delivered: {in_one_line(request.reason)}.")
         whole = f"rookery permissions show {request.id}  |  " if is_partial(request) else ""
-        say(f"    {whole}{_how_to_answer(request, name)}")
+        say_hint(f"    {whole}{_how_to_answer(request, name)}")
 
 
 def _state(request: RequestInfo, sessions: Mapping[str, SessionInfo], on_timeout: str) -> str:

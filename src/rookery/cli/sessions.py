@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TypedDict, Unpack
 
 import click
 
 from rookery.cli.completion import of_session, session_names
-from rookery.cli.daemon_waits import WaitGoal, gathered, how_many, stoppable
+from rookery.cli.daemon_waits import WaitGoal, WaitPlan, gathered, how_many, stoppable
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.options import SECONDS, as_json, examples, pass_client
+from rookery.cli.person_needed import (
+    REPORT,
+    WAIT,
+    fails_when_asked,
+    on_permission_option,
+    person_needed,
+    tell_of_dialog,
+)
 from rookery.cli.render import reply, say, show_json
-from rookery.cli.report import awaited, has_failed, report, summary
+from rookery.cli.report import SessionWait, awaited, has_failed, report, summary
+from rookery.cli.wait_line import shown_during, wait_line
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo, rename_session, show_session
 
@@ -23,6 +33,7 @@ class WaitOptions(TypedDict):
     some: bool
     number: int | None
     timeout: float | None
+    on_permission: str | None
     as_json: bool
     names: tuple[str, ...]
 
@@ -35,6 +46,7 @@ class WaitOptions(TypedDict):
 )
 @how_many
 @click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit.")
+@on_permission_option
 @as_json
 @click.argument("names", nargs=-1, required=True, shell_complete=session_names)
 @pass_client
@@ -42,7 +54,8 @@ def wait(daemon: Client, **given: Unpack[WaitOptions]) -> None:
     """Wait until sessions stop, need you, or end.
 
     Each session is reported when it gets there. It waits for all of them, unless --any or
-    --count is given. Exits with 1 if one of them, or its last turn, failed.
+    --count is given. Exits with 1 if one of them, or its last turn, failed; with 6 if one of
+    them needs you and standard input is no terminal.
     """
     names = given["names"]
     enough = WaitGoal(given["every"], given["some"], given["number"]).of(names, otherwise="all")
@@ -51,26 +64,38 @@ def wait(daemon: Client, **given: Unpack[WaitOptions]) -> None:
         _wait_for_several(daemon, given, number)
         return
     session = show_session(daemon, names[0])
-    session = awaited(daemon, session, given["until"], given["timeout"])
-    report(daemon, session, as_json=given["as_json"])
+    wait = SessionWait(given["until"], given["timeout"], _on_permission(given))
+    report(daemon, awaited(daemon, session, wait), as_json=given["as_json"])
+
+
+def _on_permission(options: WaitOptions) -> str | None:
+    """Return what was chosen; the default in a terminal is to report that a session asks."""
+    return options["on_permission"] or (REPORT if sys.stdin.isatty() else None)
 
 
 def _wait_for_several(daemon: Client, options: WaitOptions, needed: int) -> None:
     names, reached = options["names"], list[SessionInfo]()
-    until, timeout = options["until"], options["timeout"]
-    with stoppable(*names):
-        for session in gathered(daemon, names, needed=needed, until=until, timeout=timeout):
+    on_permission = _on_permission(options)
+    tell = partial(tell_of_dialog, daemon) if on_permission == WAIT else None
+    sessions = (show_session(daemon, each) for each in names)
+    with stoppable(*names), wait_line(daemon, sessions) as line:
+        plan = WaitPlan(
+            needed, options["until"], options["timeout"], tell, partial(shown_during, line)
+        )
+        for session in gathered(daemon, names, plan):
             reached.append(session)
             if not options["as_json"]:
                 say(summary(daemon, session))
                 sys.stdout.flush()
+            if session.is_asking and fails_when_asked(on_permission):
+                raise person_needed(daemon, session)
     if options["as_json"]:
         show_json({"sessions": [each.json for each in reached]})
     if any(map(has_failed, reached)):
         sys.exit(FAILED)
 
 
-@click.command()
+@click.command(epilog=examples("rookery rename api backend"))
 @as_json
 @of_session
 @click.argument("new_name")
