@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from importlib.util import find_spec
+from typing import Any
 
 import click
 
@@ -109,11 +111,26 @@ ALIASES = {
 TUI_MODULE = "rookery.tui"
 
 
+#: Columns of terminals for which click's own width of help texts is too wide.
+MAX_NARROW_COLUMNS = 52
+
 _MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
 
 
 class LazyGroup(click.Group):
     """Imports a command's module when the command runs, so that every command starts fast."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401 - as in click
+    ) -> click.Context:
+        # By itself, click writes help of at least 50 columns, which narrow terminals break.
+        if (columns := shutil.get_terminal_size().columns) < MAX_NARROW_COLUMNS:
+            extra.setdefault("terminal_width", columns)
+        return super().make_context(info_name, args, parent, **extra)
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(_MODULES)
@@ -135,9 +152,12 @@ class LazyGroup(click.Group):
         except click.exceptions.NoSuchCommand as error:
             raise no_such_command(error.command_name, context) from None
 
+    def get_help(self, context: click.Context) -> str:
+        return with_program_name_in_prose(super().get_help(context))
+
     def format_help(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the short help: what the program is, and its common commands."""
-        formatter.write(f"{_WHAT_IT_IS}\n")
+        formatter.write_text(_WHAT_IT_IS)
         with formatter.section("Common commands"):
             formatter.write_dl([*COMMON.items()])
         formatter.write_paragraph()
@@ -182,7 +202,7 @@ def rookery(context: click.Context, *, no_autostart: bool) -> None:
     """Run, track and connect AI coding-agent sessions."""
     context.meta[NO_AUTOSTART] = no_autostart
     if context.invoked_subcommand is None and not _open_tui():
-        click.echo(with_program_name_in_prose(context.get_help()))
+        click.echo(context.get_help())
 
 
 def _open_tui() -> bool:

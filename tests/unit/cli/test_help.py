@@ -88,6 +88,16 @@ def test_the_program_alone_prints_a_short_help(
     assert "rookery help --all" in told.out
 
 
+@pytest.mark.parametrize("words", [[], ["help", "--all"], ["help", "end"]])
+def test_help_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.argv", ["rookery"])
+
+    text, _, _ = CliRunner().invoke(rookery, words).output.partition("Examples:")
+
+    assert max(map(len, text.splitlines())) <= 40
+
+
 @pytest.mark.parametrize("words", [["-h"], ["--help"], ["help"]])
 def test_the_short_help_has_several_names(words: list[str]) -> None:
     assert CliRunner().invoke(rookery, words).output == CliRunner().invoke(rookery).output
