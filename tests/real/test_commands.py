@@ -219,7 +219,7 @@ def test_a_turn_that_fails_is_told_by_words_and_exit_code(rookery: Rookery) -> N
     assert [each.returncode for each in (started, asked, waited)] == [1, 1, 1]
     assert started.stdout == ""
     assert "The turn failed: No luck\nworker is idle; its last turn failed." in started.stderr
-    assert (asked.stdout, asked.stderr) == ("", "rookery: the turn failed: Oh no\n")
+    assert (asked.stdout, asked.stderr) == ("", "rookery: The turn failed: Oh no\n")
     assert "failed: Oh no" in listed
 
 

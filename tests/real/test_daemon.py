@@ -167,7 +167,7 @@ def test_a_detached_daemon_says_what_to_do_next(cold: Rookery) -> None:
     done = cold.run("up", "--detach")
 
     assert done.returncode == 0
-    assert "start --agent demo" in done.stdout
+    assert "start demo" in done.stdout
     assert cold.json("status")["sessions"] == 0
     cold.run("down")
 
