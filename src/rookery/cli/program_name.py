@@ -21,8 +21,8 @@ _MENTIONED = re.compile(rf"(?:{_BEFORE}){WRITTEN}(?= [a-z-])", re.MULTILINE)
 def program_name() -> str:
     """Return the command with which the user calls this program from this folder."""
     program = Path(sys.argv[0])
-    # Without a folder it was found on the PATH; ``python -m rookery`` has no name of its own.
-    if program.name in {sys.argv[0], "__main__.py"}:
+    # Without a folder it was found on the PATH; other programs only use this module.
+    if program.name == sys.argv[0] or program.name != WRITTEN:
         return WRITTEN
     on_path = shutil.which(WRITTEN)
     if on_path and Path(on_path).resolve() == program.resolve():

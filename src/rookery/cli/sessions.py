@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import TypedDict, Unpack
 
@@ -64,19 +65,32 @@ def wait(daemon: Client, **given: Unpack[WaitOptions]) -> None:
         _wait_for_several(daemon, given, number)
         return
     session = show_session(daemon, names[0])
-    wait = SessionWait(given["until"], given["timeout"], _on_permission(given))
-    report(daemon, awaited(daemon, session, wait), as_json=given["as_json"])
+    waits_on = WAIT if given["on_permission"] == WAIT else REPORT
+    session = awaited(daemon, session, SessionWait(given["until"], given["timeout"], waits_on))
+    report(daemon, session, as_json=given["as_json"])
+    _require_no_person(daemon, [session], given)
 
 
-def _on_permission(options: WaitOptions) -> str | None:
-    """Return what was chosen; the default in a terminal is to report that a session asks."""
-    return options["on_permission"] or (REPORT if sys.stdin.isatty() else None)
+def _require_no_person(
+    daemon: Client, sessions: Sequence[SessionInfo], options: WaitOptions
+) -> None:
+    """End the command if a session asks and its person is not there.
+
+    In a terminal the wait for sessions that stop, or need their person, is just over.
+    """
+    for session in sessions:
+        if _ends_the_wait(session, options):
+            raise person_needed(daemon, session)
+
+
+def _ends_the_wait(session: SessionInfo, options: WaitOptions) -> bool:
+    is_awaited_stop = options["until"] == "stop" and session.is_asking
+    return is_awaited_stop and fails_when_asked(options["on_permission"])
 
 
 def _wait_for_several(daemon: Client, options: WaitOptions, needed: int) -> None:
     names, reached = options["names"], list[SessionInfo]()
-    on_permission = _on_permission(options)
-    tell = partial(tell_of_dialog, daemon) if on_permission == WAIT else None
+    tell = partial(tell_of_dialog, daemon) if options["on_permission"] == WAIT else None
     sessions = (show_session(daemon, each) for each in names)
     with stoppable(*names), wait_line(daemon, sessions) as line:
         plan = WaitPlan(
@@ -87,10 +101,11 @@ def _wait_for_several(daemon: Client, options: WaitOptions, needed: int) -> None
             if not options["as_json"]:
                 say(summary(daemon, session))
                 sys.stdout.flush()
-            if session.is_asking and fails_when_asked(on_permission):
-                raise person_needed(daemon, session)
+            if _ends_the_wait(session, options):
+                break
     if options["as_json"]:
         show_json({"sessions": [each.json for each in reached]})
+    _require_no_person(daemon, reached, options)
     if any(map(has_failed, reached)):
         sys.exit(FAILED)
 
