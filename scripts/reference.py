@@ -30,11 +30,12 @@ def commands() -> Iterator[str]:
     yield "# Commands\n\nThe output of `--help`, command by command.\n"
     yield "## Exit codes\n\n| code | meaning |\n|---|---|"
     yield "| 0 | done |"
-    yield f"| {exit_codes.FAILED} | failed or refused; for `wait`, `start --wait` and `ask` also: the session or its last turn failed |"
+    yield f"| {exit_codes.FAILED} | failed or refused; for `wait`, `start --wait`, `run` and `ask` also: the session or its last turn failed |"
     yield f"| {exit_codes.USAGE} | usage error; the message says what to change |"
     yield f"| {exit_codes.NOT_RUNNING} | no daemon answers; sessions keep running |"
     yield f"| {exit_codes.NOT_DONE_IN_TIME} | timed out; nothing was stopped |"
     yield f"| {exit_codes.UNKNOWN} | no such session, relay, request or token |"
+    yield f"| {exit_codes.PERSON_NEEDED} | the agent asks its person something, and standard input is no terminal (`--on-permission wait` waits) |"
     yield f"| {exit_codes.INTERRUPTED} | stopped with Ctrl-C; sessions keep running |"
     for path, command in _walk(rookery, ("rookery",)):
         context = click.Context(

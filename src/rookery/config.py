@@ -23,7 +23,9 @@ from pydantic import (
 from rookery.agents.names import FOLDERS_KEY, NAMES, WITH_SETTINGS
 from rookery.model.errors import AgentUnknown, ConfigBroken
 from rookery.model.patterns import compile_regex
+from rookery.model.suggestions import did_you_mean
 from rookery.notification_settings import NotificationSettings
+from rookery.setting_errors import first_error
 from rookery.workspace_settings import WorkspaceSettings
 
 #: Names that are typed on a command line.
@@ -240,11 +242,19 @@ class Http(_Section):
     port: int = Field(4870, ge=0, le=65535)
 
 
+#: The agents that can be the default: the words of a shell are a command, not a prompt.
+_DEFAULT_AGENTS = tuple(name for name in NAMES if name != "shell")
+
+
 class Settings(_Section):
     #: the name of this computer
     computer: Annotated[str, AfterValidator(_check_line)] = Field(
         default_factory=socket.gethostname
     )
+    #: The agent that `rookery start` starts if none is named; a shell cannot be the default.
+    default_agent: str | None = None
+    #: Start the daemon with the first command that needs it.
+    autostart: bool = True
     environment: Variables = Field(default_factory=dict)  #: variables for every agent
     limits: LimitSettings = LimitSettings()
     trust: Trust = Trust()
@@ -264,8 +274,19 @@ class Settings(_Section):
     )
     prices: dict[str, Price] = Field(default_factory=dict)
 
+    @field_validator("default_agent")
+    @classmethod
+    def _is_known(cls, name: str | None) -> str | None:
+        if name is not None and name not in _DEFAULT_AGENTS:
+            raise ValueError(f"it must be one of {', '.join(_DEFAULT_AGENTS)}")
+        return name
+
     def agent(self, name: str) -> AgentSettings:
         return self.agents.get(name, AgentSettings())
+
+
+#: Where the keys are listed.
+_ALL_KEYS = "See all keys with:  rookery config show"
 
 
 def load(path: Path) -> Settings:
@@ -282,7 +303,7 @@ def load(path: Path) -> Settings:
     except tomllib.TOMLDecodeError as error:
         raise ConfigBroken(f"{path} is not TOML: {error}") from error
     except ValidationError as error:
-        raise ConfigBroken(f"{path}: {first_error(error, 'configuration.md')}") from error
+        raise ConfigBroken(f"{path}: {first_error(error, Settings, see=_ALL_KEYS)}") from error
 
 
 def check_agents(settings: Settings) -> None:
@@ -290,7 +311,8 @@ def check_agents(settings: Settings) -> None:
     for name in settings.agents:
         if name not in NAMES:
             names = ", ".join(sorted(NAMES))
-            raise AgentUnknown(f"[agents.{name}]. There are: {names}.")
+            near = did_you_mean(name, NAMES) or f"There are: {names}."
+            raise AgentUnknown(f"[agents.{name}]. {near}")
     for name, profile in settings.profiles.items():
         if profile.agent not in NAMES:
             names = ", ".join(sorted(NAMES))
@@ -310,12 +332,3 @@ def check_owner(path: Path, found: os.stat_result | None = None) -> None:
         raise ConfigBroken(f"{path} can be changed by others: it belongs to another user.")
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ConfigBroken(f"{path} can be changed by others; type:  chmod go-w '{path}'")
-
-
-def first_error(error: ValidationError, page: str) -> str:
-    """Return the first error; ``page`` names the reference page with all keys."""
-    first = error.errors()[0]
-    key = ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
-        return f"there is no key '{key}'; see docs/reference/{page}"
-    return f"'{key}': {first['msg']}"

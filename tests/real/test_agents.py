@@ -62,6 +62,15 @@ def test_an_agent_comes_up_answers_and_ends(rookery: Rookery, case: Case) -> Non
     assert (ended["status"], ended["ended_by"]) == ("killed", "person")
 
 
+@pytest.mark.spec("I5", "C3")
+def test_arguments_of_a_person_leave_its_hooks_intact(rookery: Rookery, case: Case) -> None:
+    rookery.start("it", agent=case.agent, arguments=["--add-dir", str(rookery.folder)])
+
+    assert rookery.ask("it", "say: with arguments") == "with arguments"
+    assert command_lines_with(f"--add-dir\0{rookery.folder}")
+    assert "hook" in rookery.run("why", "it").stdout
+
+
 @pytest.mark.spec("B2")
 def test_words_arrive_exactly(rookery: Rookery, case: Case) -> None:
     rookery.start("it", agent=case.agent)

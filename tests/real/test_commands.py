@@ -106,7 +106,7 @@ def test_whoever_waits_in_vain_for_a_daemon_is_told_what_is_true(rookery: Rooker
 @pytest.mark.spec("I5", "D2")
 def test_asking_says_at_once_that_the_agent_waits_for_its_person(rookery: Rookery) -> None:
     rookery.start("worker")
-    with begun(rookery, "ask", "worker", REMOVE) as ask:
+    with begun(rookery, "ask", "--on-permission", "wait", "worker", REMOVE) as ask:
         assert ask.stderr
         first, second = ask.stderr.readline(), ask.stderr.readline()
         rookery.run("keys", "worker", "1")
@@ -122,7 +122,9 @@ def test_asking_says_at_once_that_the_agent_waits_for_its_person(rookery: Rooker
 @pytest.mark.spec("I5", "D2")
 def test_of_two_dialogs_each_is_told(rookery: Rookery) -> None:
     rookery.start("worker")
-    with begun(rookery, "ask", "worker", f"permission: Bash one;; {REMOVE}") as ask:
+    with begun(
+        rookery, "ask", "--on-permission", "wait", "worker", f"permission: Bash one;; {REMOVE}"
+    ) as ask:
         assert ask.stderr
         told = []
         for _ in range(2):
@@ -140,9 +142,10 @@ def test_of_two_who_ask_at_the_same_time_each_has_its_own_answer(rookery: Rooker
     rookery.start("worker")
     rookery.send("worker", REMOVE)
     eventually(lambda: is_doing(rookery, "permission"))
+    ask = ("ask", "--on-permission", "wait", "worker")
     with (
-        begun(rookery, "ask", "worker", "say: answer A") as first,
-        begun(rookery, "ask", "worker", "say: answer B") as second,
+        begun(rookery, *ask, "say: answer A") as first,
+        begun(rookery, *ask, "say: answer B") as second,
     ):
         eventually(lambda: len(waiting(rookery)) == 2)
         rookery.run("keys", "worker", "1")
@@ -214,10 +217,10 @@ def test_a_turn_that_fails_is_told_by_words_and_exit_code(rookery: Rookery) -> N
     listed = rookery.run("ls").stdout
 
     assert [each.returncode for each in (started, asked, waited)] == [1, 1, 1]
-    assert started.stdout.startswith("worker is idle; its last turn failed.")
-    assert (asked.stdout, asked.stderr) == ("", "rookery: the turn failed: Oh no\n")
-    assert "turn failed" in listed
-    assert "Oh no" in listed
+    assert started.stdout == ""
+    assert "The turn failed: No luck\nworker is idle; its last turn failed." in started.stderr
+    assert (asked.stdout, asked.stderr) == ("", "rookery: The turn failed: Oh no\n")
+    assert "failed: Oh no" in listed
 
 
 @pytest.mark.spec("I5")
@@ -445,7 +448,7 @@ def test_settings_of_an_agent_that_nobody_knows_are_refused(cold: Rookery) -> No
     done = cold.run("config", "check")
 
     assert done.returncode == 2
-    assert "[agents.cluade]. There are: claude," in done.stderr
+    assert "[agents.cluade]. Did you mean claude?" in done.stderr
 
 
 @pytest.mark.spec("I5")

@@ -167,7 +167,7 @@ def test_a_detached_daemon_says_what_to_do_next(cold: Rookery) -> None:
     done = cold.run("up", "--detach")
 
     assert done.returncode == 0
-    assert "start --agent demo" in done.stdout
+    assert "start demo" in done.stdout
     assert cold.json("status")["sessions"] == 0
     cold.run("down")
 
@@ -214,7 +214,7 @@ def test_an_unknown_session_is_said_to_be_unknown(rookery: Rookery) -> None:
     done = rookery.run("send", "nobody", "hello")
 
     assert done.returncode == 5
-    assert "There is no session called 'nobody'" in done.stderr
+    assert "There is no session 'nobody'" in done.stderr
 
 
 @pytest.mark.spec("K4")

@@ -96,7 +96,7 @@ def test_what_was_missed_is_shown_and_then_what_comes(rookery: Rookery) -> None:
         again.until("builder is idle")
 
     assert code == 130
-    assert "builder is in the background now. Show again:  rookery fg builder" in first.err
+    assert "builder is in the background now. Show again:  rookery follow builder" in first.err
     assert first.words == ["one", "two"]
     assert (
         first.out.count("❯ say: one\n") == first.out.count("❯ tool: Bash ls;; say: two\n") == 1
@@ -143,7 +143,9 @@ def test_put_into_the_background_elsewhere_it_ends(rookery: Rookery) -> None:
         put = rookery.run("bg")
         code = fg.process.wait(SOON)
 
-    assert put.stdout == "builder is in the background now. Show again:  rookery fg builder\n"
+    assert (
+        put.stdout == "builder is in the background now. Show again:  rookery follow builder\n"
+    )
     assert code == 0
     assert "builder was put into the background" in fg.err
     assert rookery.run("bg", "builder").stdout == "builder was not in the foreground.\n"
@@ -251,7 +253,7 @@ def test_an_agent_brings_a_session_before_its_person(rookery: Rookery, way: Way)
 
     assert (brought["session_id"], brought["channel"]) == (made, "terminal")
     assert (brought["is_new"], again["is_new"]) == (True, False)
-    assert "`rookery fg`" in brought["advice"]
+    assert "`rookery follow`" in brought["advice"]
     assert [each["was_in_front"] for each in puts] == [True, False]
     assert "not in the caller's family" in refused
 

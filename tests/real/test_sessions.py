@@ -19,7 +19,8 @@ def test_a_session_is_started_asked_read_and_ended(rookery: Rookery) -> None:
     turns = rookery.json("output", "hello")["turns"]
     ended = rookery.run("end", "hello")
 
-    assert "hello is idle" in started.stdout
+    assert started.stdout == "Hello\n"
+    assert "hello is idle" in started.stderr
     assert answer.stdout == "It is me.\n"
     assert [(turn["prompt"], turn["answer"]) for turn in turns] == [
         ("say: Hello", "Hello"),

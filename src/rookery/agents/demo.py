@@ -19,6 +19,7 @@ from rookery.ports.agent import (
     LaunchSpec,
     ScreenDialect,
 )
+from rookery.ports.arguments import NOTHING, ReservedArguments
 from rookery.ports.transcript import Kind, Line, PassageTexts, TranscriptDialect
 
 NAME = "demo"
@@ -124,6 +125,16 @@ def read_transcript(line: Line) -> PassageTexts:
             return
 
 
+RESERVED = ReservedArguments(
+    options={
+        **dict.fromkeys(("--session-id", "--settings", "--no-hooks"), NOTHING),
+        "--resume": "rookery resume",
+        "--model": "--model",
+        "--permission-mode": "--permission-mode",
+    }
+)
+
+
 DEMO = Agent(
     name=NAME,
     program="",
@@ -154,4 +165,5 @@ DEMO = Agent(
     ),
     # The transcript has the messages, and no token counts.
     transcript=TranscriptDialect(name=r"{id}\.jsonl", read=read_transcript),
+    reserved=RESERVED,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from http import HTTPStatus
@@ -21,7 +20,7 @@ from rookery.api.openapi import describe_api
 from rookery.api.parameters import one_method, read_key, read_parameters
 from rookery.api.streams import stream_routes
 from rookery.model import errors
-from rookery.model.errors import RookeryError, StoreBroken
+from rookery.model.errors import RookeryError, StoreBroken, code_of
 from rookery.operations.catalog import OPERATIONS
 from rookery.operations.context import Context
 from rookery.operations.idempotency import ask
@@ -64,11 +63,6 @@ STATUS: dict[type[RookeryError], int] = {
     errors.RuntimeFailed: 503,
     RookeryError: 500,
 }
-
-
-def code_of(error: type[RookeryError]) -> str:
-    """Return an error's code for programs: ``session-unknown`` for ``SessionUnknown``."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", error.__name__).lower()
 
 
 def build_app(context: Context) -> Starlette:

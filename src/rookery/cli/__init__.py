@@ -9,38 +9,11 @@ from pathlib import Path
 import click
 
 from rookery.cli import exit_codes
-from rookery.cli.daemon_process import advice_on_stall
+from rookery.cli.failures import SYSTEM_CODE, report, report_refusal, report_usage
 from rookery.cli.options import home
-from rookery.cli.render import complain
 from rookery.cli.root import rookery
-from rookery.client import Client, ConnectionLost
-from rookery.home import Home
-from rookery.model.errors import Answered, BadInput, NotRunning, RookeryError, TimedOut
-
-
-def _code_of(error: RookeryError) -> int:
-    match error:
-        case Answered(code=code):
-            return exit_codes.OF_REFUSALS.get(code, exit_codes.FAILED)
-        case NotRunning():
-            return exit_codes.NOT_RUNNING
-        case BadInput():
-            return exit_codes.USAGE
-        case TimedOut():
-            return exit_codes.NOT_DONE_IN_TIME
-        case _:
-            return exit_codes.FAILED
-
-
-def explain(error: RookeryError, here: Home) -> str:
-    """Return the text that a command prints for an error: what happened and what to do."""
-    match error:
-        case TimedOut():
-            return f"{error} {advice_on_stall(here)}"
-        case NotRunning() if not isinstance(error, ConnectionLost):
-            return f"{error}  (its home: {here.state})"
-        case _:
-            return str(error)
+from rookery.client import Client
+from rookery.model.errors import RookeryError
 
 
 def _give_up_output() -> None:
@@ -65,17 +38,16 @@ def main(client: Client | None = None) -> None:
         # Not standalone: click would exit with 1 for a command stopped with Ctrl-C.
         sys.exit(rookery(prog_name="rookery", standalone_mode=False, obj=client))
     except click.ClickException as error:
-        error.show()
+        report_usage(error)
         sys.exit(error.exit_code)
     except RookeryError as error:
-        complain(explain(error, home()))
-        sys.exit(_code_of(error))
+        report_refusal(error, home())
     except BrokenPipeError:
         sys.stderr.close()  # the reader has closed the pipe, which is not a failure
     except OSError as error:
         _give_up_output()
         problem = error.filename or "the output cannot be written"
-        complain(f"{problem}: {error.strerror or error}")
+        report(SYSTEM_CODE, f"{problem}: {error.strerror or error}")
         sys.exit(exit_codes.FAILED)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(exit_codes.INTERRUPTED)

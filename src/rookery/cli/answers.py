@@ -14,7 +14,7 @@ from rookery.cli.answer_reports import (
     tell,
     tell_always,
 )
-from rookery.cli.completion import session_names
+from rookery.cli.completion import asking_names
 from rookery.cli.names import known_sessions, name_of
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import reply
@@ -58,7 +58,7 @@ class AllowOptions(TypedDict):
 @click.option("--dry-run", is_flag=True, help="With --always: only show the rule.")
 @click.option("--all", "everything", is_flag=True, help="Every open permission request.")
 @as_json
-@click.argument("request", required=False, default="", shell_complete=session_names)
+@click.argument("request", required=False, default="", shell_complete=asking_names)
 @click.argument("pattern", required=False, default="")
 @pass_client
 def allow(daemon: Client, **given: Unpack[AllowOptions]) -> None:
@@ -109,7 +109,7 @@ def _request_and_pattern(given: AllowOptions) -> tuple[str, str]:
 @click.option("--reason", default="", help="Reason for the agent.")
 @click.option("--all", "everything", is_flag=True, help="Every open permission request.")
 @as_json
-@click.argument("request", required=False, default="", shell_complete=session_names)
+@click.argument("request", required=False, default="", shell_complete=asking_names)
 @pass_client
 def deny(daemon: Client, *, request: str, reason: str, everything: bool, as_json: bool) -> None:
     """Deny REQUEST, or the open request of a session.
@@ -148,7 +148,7 @@ def deny(daemon: Client, *, request: str, reason: str, everything: bool, as_json
     metavar="[REQUEST] ANSWER...",
     nargs=-1,
     required=True,
-    shell_complete=session_names,
+    shell_complete=asking_names,
 )
 @pass_client
 def answer(

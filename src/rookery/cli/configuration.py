@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import click
 from click.shell_completion import get_completion_class
 
-from rookery.cli.options import as_json, home
+from rookery.cli.options import as_json, examples, home
 from rookery.cli.render import reply
 
 #: Names of variables whose values are not shown.
@@ -21,7 +21,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _START_FILES = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/config.fish"}
 
 
-@click.command()
+@click.command(epilog=examples("rookery config", "rookery config check", "rookery config path"))
 @click.argument("what", type=click.Choice(["show", "path", "check"]), default="show")
 @as_json
 def config(*, what: str, as_json: bool) -> None:
@@ -79,7 +79,12 @@ def flat(settings: Mapping[str, object], prefix: str = "") -> list[str]:
     return lines
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "rookery completion bash >> ~/.bashrc",
+        "rookery completion fish > ~/.config/fish/completions/rookery.fish",
+    )
+)
 @click.argument("shell", type=click.Choice([*_START_FILES]))
 def completion(shell: str) -> None:
     """Print a completion script for your shell; its first line says where to put it."""

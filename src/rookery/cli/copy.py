@@ -9,7 +9,7 @@ from typing import Literal, TypedDict, Unpack
 import click
 
 from rookery.cli.clipboard import copy_text
-from rookery.cli.completion import of_session
+from rookery.cli.completion import of_any_session
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import count, plain, reply
 from rookery.client import Client
@@ -57,7 +57,7 @@ class CopyOptions(TypedDict):
 @click.option("--prompt", is_flag=True, help="The prompt instead of the answer.")
 @click.option("--print", "prints", is_flag=True, help="Print it instead of copying it.")
 @as_json
-@of_session
+@of_any_session
 @pass_client
 def copy(daemon: Client, **given: Unpack[CopyOptions]) -> None:
     """Copy the last answer of a session, or a code block of it, to the clipboard.

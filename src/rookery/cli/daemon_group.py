@@ -11,7 +11,7 @@ from rookery.cli.options import examples
 from rookery.cli.service import service
 
 
-@click.group()
+@click.group(epilog=examples("rookery daemon logs -f", "rookery daemon status"))
 def daemon() -> None:
     """Run, stop and show the daemon, and print its log."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rookery.cli.daemon_waits import pause
 from rookery.cli.options import home
-from rookery.cli.render import say
+from rookery.cli.render import say_verbatim
 from rookery.model.errors import BadInput
 
 #: Seconds between two looks at a log that is followed.
@@ -17,8 +17,8 @@ def print_log(lines: int, *, follow: bool) -> None:
     if not log.exists():
         raise BadInput(f"there is no log yet: {log}")
     with log.open(encoding="utf-8", errors="replace") as file:
-        say("".join(file.readlines()[-lines:]).rstrip("\n"))
+        say_verbatim("".join(file.readlines()[-lines:]).rstrip("\n"))
         while follow:
             for line in file:
-                say(line.rstrip("\n"))
+                say_verbatim(line.rstrip("\n"))
             pause(LOOK_INTERVAL_S)

@@ -91,25 +91,54 @@ def _is_back(daemon: Client) -> bool:
     return True
 
 
-def gathered(
-    daemon: Client, sessions: Sequence[str], *, needed: int, until: str, timeout: float | None
-) -> Iterator[SessionInfo]:
-    """Yield sessions as they reach the state ``until``, until ``needed`` of them have."""
-    deadline = monotonic() + (inf if timeout is None else timeout)
+class _ShownRequest(Protocol):
+    """Shows something while a request waits; ``wait_line.shown_during`` for one line."""
+
+    def __call__(self, ask: TimedRequest[T], /) -> TimedRequest[T]: ...
+
+
+def _unshown(ask: TimedRequest[T], /) -> TimedRequest[T]:
+    return ask
+
+
+@dataclass(frozen=True, slots=True)
+class WaitPlan:
+    """What several sessions are waited for, and how."""
+
+    needed: int
+    until: str
+    timeout: float | None
+    #: Told of a session that asks something, and is then waited for on; ``None`` if a session
+    #: that asks has stopped.
+    asked: Callable[[SessionInfo], None] | None = None
+    shown: _ShownRequest = _unshown
+
+
+def gathered(daemon: Client, sessions: Sequence[str], plan: WaitPlan) -> Iterator[SessionInfo]:
+    """Yield sessions as they get where the plan wants them, until enough of them have."""
+    deadline = monotonic() + (inf if plan.timeout is None else plan.timeout)
     awaited, names, reached = tuple(sessions), tuple(sessions), 0
+    known: tuple[str, ...] = ()
     notices = BlockedNotices(daemon)
-    while awaited and reached < needed:
+    while awaited and reached < plan.needed:
+        ask = partial(wait_for_any, daemon, awaited, until=plan.until, known=known)
         outcome = patiently(
             daemon,
-            partial(wait_for_any, daemon, awaited, until=until),
+            plan.shown(ask),
             timeout=max(deadline - monotonic(), 0.1),
             otherwise=goes_on(*names),
-            meanwhile=partial(notices.tell, awaited) if until == "stop" else None,
+            meanwhile=partial(notices.tell, awaited) if plan.until == "stop" else None,
         )
-        yield from outcome.there
-        reached += len(outcome.there)
-        awaited = tuple(each.id for each in outcome.awaited)
-        names = tuple(each.name for each in outcome.awaited)
+        asking = [each for each in outcome.there if each.is_asking] if plan.asked else []
+        for each in outcome.there:
+            if each not in asking:
+                yield each
+            elif plan.asked:
+                plan.asked(each)
+        reached += len(outcome.there) - len(asking)
+        known += tuple(each.since for each in asking)
+        awaited = tuple(each.id for each in (*outcome.awaited, *asking))
+        names = tuple(each.name for each in (*outcome.awaited, *asking))
 
 
 def how_many(command: C) -> C:
@@ -161,7 +190,8 @@ def stoppable(*names: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        remark(f"\nStopped waiting; {_go_on(names)}.")
+        see = f"rookery output {names[0]}" if len(names) == 1 else "rookery ls"
+        remark(f"\nStopped waiting; {_go_on(names)}. See:  {see}")
         sys.exit(INTERRUPTED)
 
 

@@ -9,7 +9,7 @@ from operator import itemgetter
 
 import click
 
-from rookery.cli.options import as_json, pass_client
+from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import count, is_colourful, plain, reply, say, say_line, short
 from rookery.cli.tables import MIN_CELLS, Layout, cut, cut_left, line_of, width_here
 from rookery.client import Client
@@ -23,7 +23,7 @@ _LAYOUT = Layout(
 )
 
 
-@click.command()
+@click.command(epilog=examples("rookery panes", "rookery panes --json"))
 @as_json
 @pass_client
 def panes(daemon: Client, *, as_json: bool) -> None:
@@ -35,7 +35,7 @@ def panes(daemon: Client, *, as_json: bool) -> None:
 def _show(listed: Sequence[PaneInfo]) -> None:
     """Print a table as wide as the terminal, with each server's panes below its socket."""
     if not listed:
-        say('No panes. Start an agent:  rookery start --agent demo "say: Hello"')
+        say('No panes. Start an agent:  rookery start demo "say: Hello"')
         say("Or start one in your own tmux; it is found within seconds.")
         return
     width = width_here()
@@ -63,7 +63,7 @@ def _row(pane: PaneInfo, width: int) -> Mapping[str, str]:
     return {**cells, "WINDOW": cut(cells["WINDOW"], max(width // 3, MIN_CELLS))}
 
 
-@click.command()
+@click.command(epilog=examples("rookery discover"))
 @as_json
 @pass_client
 def discover(daemon: Client, *, as_json: bool) -> None:

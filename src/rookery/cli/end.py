@@ -11,7 +11,7 @@ import click
 from rookery.cli.completion import session_names
 from rookery.cli.end_texts import ended_by
 from rookery.cli.names import with_names_from
-from rookery.cli.options import SECONDS, as_json, pass_client
+from rookery.cli.options import SECONDS, as_json, examples, pass_client
 from rookery.cli.render import count, say, show_json
 from rookery.cli.workspace_texts import describe_end
 from rookery.client import Client
@@ -36,7 +36,9 @@ class EndOptions(TypedDict):
     as_json: bool
 
 
-@click.command()
+@click.command(
+    epilog=examples("rookery end api", "rookery end --all", "rookery end review --force")
+)
 @click.option("--all", "everything", is_flag=True, help="Every session that Rookery started.")
 @click.option("--tag", "-t", "tags", multiple=True, help="Every session with this tag.")
 @click.option("--force", is_flag=True, help="Also one that Rookery did not start.")

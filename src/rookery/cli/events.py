@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,49 +10,27 @@ from functools import lru_cache
 import click
 
 from rookery.cli.daemon_waits import await_return
+from rookery.cli.event_stream import EventFields, EventParser, ShownEvent, read_events
 from rookery.cli.names import known_sessions, name_of, with_names_by
-from rookery.cli.options import as_json, pass_client
+from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import count, local, one_line, safe_json
 from rookery.client import Client
 from rookery.client.daemon import show_status
-from rookery.client.decoding import DaemonAnswer, JsonObject, read
-from rookery.client.sessions import SessionInfo, show_session
+from rookery.client.decoding import JsonObject
+from rookery.client.sessions import show_session
 from rookery.model.errors import Answered, NotRunning
 
 #: Fields that are printed separately or that only programs need.
 _OMITTED = frozenset({"seq", "at", "kind", "session", "request", "call", "parcel"})
 
 
-class EventFields(DaemonAnswer, frozen=True):
-    """The fields of events that commands use; each kind of event has some of them."""
-
-    kind: str = ""
-    at: str = ""
-    session: str = ""
-    sessions: tuple[SessionInfo, ...] = ()  #: of a snapshot
-    name: str = ""
-    channel: str = ""
-    by: str = ""
-    prompt: str = ""
-    tool: str = ""
-    argument: str = ""
-    asks: str = ""
-    message: str = ""
-    last_words: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownEvent:
-    seq: int
-    kind: str
-    text: str  #: JSON
-
-    @property
-    def fact(self) -> EventFields:
-        return read(EventFields, json.loads(self.text))
-
-
-@click.command()
+@click.command(
+    epilog=examples(
+        "rookery events",
+        "rookery events --after 1200 --no-follow",
+        "rookery events --json | jq .kind",
+    )
+)
 @click.option("--after", type=click.IntRange(0), help="Start after this entry.")
 @click.option("--no-follow", is_flag=True, help="Print the stored events and exit.")
 @as_json
@@ -72,7 +49,7 @@ def events(daemon: Client, *, after: int | None, no_follow: bool, as_json: bool)
 
 def _stored_events(daemon: Client, after: int | None) -> Iterator[list[ShownEvent]]:
     """Yield the stored events in batches."""
-    parser = _Parser()
+    parser = EventParser()
     for text in daemon.texts("events", after=after or 0, until_now=True):
         if some := [*parser.read(line.rstrip("\r") for line in text.split("\n"))]:
             yield some
@@ -93,7 +70,7 @@ def from_now_on(
     while True:
         query = {} if after is None else {"after": after}
         try:
-            for event in _Parser().read(daemon.lines("events", **query)):
+            for event in read_events(daemon.lines("events", **query)):
                 after = event.seq
                 yield event
         except NotRunning:
@@ -101,24 +78,6 @@ def from_now_on(
         then = again or f"rookery events --after {after or 0}"
         start = f"Start it:  rookery up  then:  {then}"
         await_return(daemon, otherwise=f"while this followed. {start}")
-
-
-@dataclass(slots=True)
-class _Parser:
-    """Parses server-sent events, whose lines may come in several chunks."""
-
-    seq: int = 0
-    kind: str = ""
-
-    def read(self, lines: Iterable[str]) -> Iterator[ShownEvent]:
-        for line in lines:
-            name, _, value = line.partition(": ")
-            if name == "data":
-                yield ShownEvent(self.seq, self.kind, value)
-            elif name == "id":
-                self.seq = int(value)
-            elif name == "event":
-                self.kind = value
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,19 +6,19 @@ from functools import partial
 
 import click
 
-from rookery.cli.completion import of_session
+from rookery.cli.completion import of_any_session
 from rookery.cli.end_texts import ended_by
 from rookery.cli.names import with_names_from
-from rookery.cli.options import as_json, pass_client
+from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import ago, does, out_of_date, reply, say, say_line
 from rookery.client import Client
 from rookery.client.sessions import EvidenceInfo, show_evidence
 from rookery.model.reason_texts import first_line
 
 
-@click.command()
+@click.command(epilog=examples("rookery why api", "rookery why api --json"))
 @as_json
-@of_session
+@of_any_session
 @pass_client
 def why(daemon: Client, *, name: str, as_json: bool) -> None:
     """Show a session's state, the evidence for it, and how certain it is."""

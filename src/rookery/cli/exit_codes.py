@@ -4,6 +4,9 @@ from __future__ import annotations
 
 FAILED, USAGE, NOT_RUNNING, NOT_DONE_IN_TIME, UNKNOWN = 1, 2, 3, 4, 5
 
+#: The agent asks its person something, and the command does not wait for the answer.
+PERSON_NEEDED = 6
+
 #: Stopped with Ctrl-C.
 INTERRUPTED = 130
 

@@ -9,7 +9,8 @@ from typing import TypeAlias, TypeVar
 
 from rookery.cli.blocked import how_to_answer
 from rookery.cli.daemon_waits import await_return
-from rookery.cli.events import EventFields, ShownEvent, from_now_on
+from rookery.cli.event_stream import EventFields, ShownEvent
+from rookery.cli.events import from_now_on
 from rookery.cli.notices import (
     AsksNotice,
     BackgroundNotice,
@@ -84,7 +85,7 @@ class Follower:
     def _again(self) -> str:
         # Use the current name: the session may have been renamed.
         names = [each.name for each in self.fronts.values()] if self.name else []
-        return " ".join(["rookery fg", *(names or [self.name])]).strip()
+        return " ".join(["rookery follow", *(names or [self.name])]).strip()
 
     def _begin(self) -> None:
         """Show the sessions in the foreground; again if missed events have been pruned."""

@@ -26,11 +26,13 @@ from rookery.model.errors import BadInput, NotRunning
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
-@click.command(epilog=examples("rookery fg", "rookery fg builder", "rookery fg | tee seen"))
+@click.command(
+    epilog=examples("rookery follow", "rookery follow builder", "rookery follow | tee seen")
+)
 @as_json
 @click.argument("name", required=False, default="", shell_complete=session_names)
 @pass_client
-def fg(daemon: Client, *, name: str, as_json: bool) -> None:
+def follow(daemon: Client, *, name: str, as_json: bool) -> None:
     """Show a session while it works: first what you missed, then everything as it happens.
 
     It prints each prompt, each tool, each request and the answer of each turn. Without NAME,
@@ -39,7 +41,9 @@ def fg(daemon: Client, *, name: str, as_json: bool) -> None:
     With --json one event per line.
     """
     if daemon.badge:
-        raise BadInput("fg is for a person at a terminal; an agent uses its tool `foreground`.")
+        raise BadInput(
+            "follow is for a person at a terminal; an agent uses its tool `foreground`."
+        )
     follower = Follower(daemon, print_json if as_json else NoticePrinter(daemon).tell, name)
     with _stoppable(follower):
         follower.follow()
@@ -77,9 +81,11 @@ def _put_back(follower: Follower) -> str:
     if not remaining:
         return "\nStopped."
     if ours:
-        again = "  |  ".join(f"rookery fg {each.name}" for each in ours)
+        again = "  |  ".join(f"rookery follow {each.name}" for each in ours)
         return f"\n{_names(ours)} in the background now. Show again:  {again}"
-    return f"\nStopped; {_names(remaining)} still in the foreground. Show again:  rookery fg"
+    return (
+        f"\nStopped; {_names(remaining)} still in the foreground. Show again:  rookery follow"
+    )
 
 
 def _names(fronts: list[FollowedSession]) -> str:
@@ -95,7 +101,7 @@ def _names(fronts: list[FollowedSession]) -> str:
 def bg(daemon: Client, *, name: str, everything: bool, as_json: bool) -> None:
     """Put a session into the background: it keeps working, and its turns wait for you.
 
-    Without NAME, it is the session in the foreground. A running `rookery fg NAME` ends.
+    Without NAME, it is the session in the foreground. A running `rookery follow NAME` ends.
     """
     if name and everything:
         raise BadInput("name a session, or use --all.")
@@ -126,4 +132,4 @@ def _in_front(daemon: Client, *, everything: bool) -> list[str]:
 def _result_text(name: str, result: BackgroundInfo) -> str:
     if not result.was_in_front:
         return f"{name} was not in the foreground."
-    return f"{name} is in the background now. Show again:  rookery fg {name}"
+    return f"{name} is in the background now. Show again:  rookery follow {name}"

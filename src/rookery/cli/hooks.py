@@ -8,7 +8,7 @@ import click
 
 from rookery.agents.names import WITH_SETTINGS
 from rookery.cli.hook_options import Consent, HookTarget, with_consent, with_places
-from rookery.cli.options import as_json, home, pass_client
+from rookery.cli.options import as_json, examples, home, pass_client
 from rookery.cli.render import say, say_line, show_json
 from rookery.cli.service import find_unit, remove_unit
 from rookery.client import Client
@@ -17,12 +17,12 @@ from rookery.home import Home
 from rookery.model.errors import Answered, NotRunning
 
 
-@click.group()
+@click.group(epilog=examples("rookery hooks status", "rookery hooks install"))
 def hooks() -> None:
     """Track the agents that you start yourself, by hooks in their settings."""
 
 
-@hooks.command()
+@hooks.command(epilog=examples("rookery hooks install", "rookery hooks install --yes"))
 @with_places(WITH_SETTINGS)
 @click.option(
     "--trust", is_flag=True, help="Mark them as trusted in Codex; otherwise Codex asks."
@@ -38,7 +38,7 @@ def install(*, trust: bool, where: HookTarget, consent: Consent) -> None:
         hook_changes.install(here, plan, consent, trusted=trust)
 
 
-@hooks.command("uninstall")
+@hooks.command("uninstall", epilog=examples("rookery hooks uninstall"))
 @with_places(WITH_SETTINGS)
 @with_consent
 def uninstall_hooks(*, where: HookTarget, consent: Consent) -> None:
@@ -51,7 +51,7 @@ def uninstall_hooks(*, where: HookTarget, consent: Consent) -> None:
         hook_changes.carry_out(here, plan, consent)
 
 
-@hooks.command()
+@hooks.command(epilog=examples("rookery hooks status"))
 @with_places(WITH_SETTINGS)
 @as_json
 def status(*, where: HookTarget, as_json: bool) -> None:
@@ -83,7 +83,7 @@ def status(*, where: HookTarget, as_json: bool) -> None:
             say(f"          {state.trouble}")
 
 
-@click.command()
+@click.command(epilog=examples("rookery uninstall"))
 @with_consent
 @pass_client
 def uninstall(daemon: Client, *, consent: Consent) -> None:

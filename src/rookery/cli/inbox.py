@@ -217,7 +217,7 @@ def _cleared(cleared: ClearedInfo) -> str:
     return " ".join(said) or "There was nothing to clear."
 
 
-@click.command()
+@click.command(epilog=examples("rookery hold"))
 @as_json
 @pass_client
 def hold(daemon: Client, *, as_json: bool) -> None:
@@ -225,7 +225,7 @@ def hold(daemon: Client, *, as_json: bool) -> None:
     reply(hold_messages(daemon), HELD, as_json=as_json)
 
 
-@click.command()
+@click.command(epilog=examples("rookery release"))
 @as_json
 @pass_client
 def release(daemon: Client, *, as_json: bool) -> None:

@@ -106,7 +106,7 @@ def _showing(command: C) -> C:
     epilog=examples(
         "rookery ls -l --agent demo",
         "rookery ls --waiting --watch",
-        "rookery end $(rookery ls -q)",
+        "rookery ls -q --agent demo",
     )
 )
 @_selecting

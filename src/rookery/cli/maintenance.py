@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from rookery.cli.exit_codes import FAILED, NOT_RUNNING, REFUSED_CALLERS
-from rookery.cli.options import as_json, home, pass_client
+from rookery.cli.options import as_json, examples, home, pass_client
 from rookery.cli.render import count, is_colourful, reply, say, show_json
 from rookery.cli.versions import skew
 from rookery.client import Client
@@ -29,7 +29,7 @@ from rookery.clock import WallClock
 from rookery.model.errors import AlreadyRunning, Answered, BadInput, NotRunning
 
 
-@click.command()
+@click.command(epilog=examples("rookery stats", "rookery stats --json"))
 @as_json
 @pass_client
 def stats(daemon: Client, *, as_json: bool) -> None:
@@ -88,7 +88,7 @@ def _span(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-@click.command()
+@click.command(epilog=examples("rookery doctor", "rookery doctor --json"))
 @click.option("--environment", is_flag=True, help="Also show the environment of agents.")
 @click.option("--deep", is_flag=True, help="Check the whole database, which may take long.")
 @as_json
@@ -157,7 +157,7 @@ def _show_check(check: CheckInfo) -> None:
             say(f"      {line}")
 
 
-@click.command()
+@click.command(epilog=examples("rookery prune", "rookery prune --days 30"))
 @click.option("--days", type=click.FloatRange(0), help="Age in days. Default: as configured.")
 @as_json
 @pass_client
@@ -167,7 +167,7 @@ def prune(daemon: Client, *, days: float | None, as_json: bool) -> None:
     reply(pruned, f"{pruned.rows} rows deleted.", as_json=as_json)
 
 
-@click.command()
+@click.command(epilog=examples("rookery backup rookery-backup.db"))
 @as_json
 @click.argument("file", type=click.Path(path_type=Path))
 @pass_client
@@ -177,7 +177,7 @@ def backup(daemon: Client, *, file: Path, as_json: bool) -> None:
     reply(backup, f"{backup.bytes:,} bytes in {backup.file}", as_json=as_json)
 
 
-@click.command()
+@click.command(epilog=examples("rookery down; rookery restore rookery-backup.db"))
 @as_json
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def restore(*, file: Path, as_json: bool) -> None:

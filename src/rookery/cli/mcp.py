@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from rookery.cli.options import home
+from rookery.cli.options import examples, home
 from rookery.programs import mcp_bridge
 
 
-@click.command()
+@click.command(epilog=examples("rookery mcp"))
 def mcp() -> None:
     """Serve Rookery's tools for agents over MCP, on standard input and output."""
     mcp_bridge.serve(str(home().door))

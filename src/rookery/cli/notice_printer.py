@@ -26,7 +26,17 @@ from rookery.cli.notices import (
     TurnNotice,
     WordsNotice,
 )
-from rookery.cli.render import count, does, is_colourful, local, plain, remark, say
+from rookery.cli.render import (
+    count,
+    does,
+    is_colourful,
+    local,
+    plain,
+    remark,
+    say,
+    say_hint,
+    say_verbatim,
+)
 from rookery.cli.tables import cut, folded, width_here
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo
@@ -51,10 +61,10 @@ class NoticePrinter:
     def tell(self, notice: FollowNotice) -> None:
         match notice:
             case NothingNotice():
-                remark("No session is in the foreground yet. Show one:  rookery fg NAME")
+                remark("No session is in the foreground yet. Show one:  rookery follow NAME")
                 remark("Waiting for sessions that an agent brings; stop with Ctrl-C.")
             case ForegroundNotice(name=name, omitted=omitted) if omitted:
-                say(f"({count(omitted, 'earlier turn')}: rookery output {name})\n")
+                say(f"({count(omitted, 'earlier turn')}:  rookery output {name})\n")
             case StateNotice(name=name, state=state):
                 remark(f"{name} {does(state)}; it is shown here while it works.")
             case BackgroundNotice():
@@ -88,7 +98,7 @@ class NoticePrinter:
         say(_line(line, width_here()))
         for number, option in enumerate(notice.options, 1):
             say(f"  {_line(f'{number}. {option}', width_here() - 2)}")
-        say(f"  {notice.answer}")
+        say_hint(f"  {notice.answer}")
 
     def _head(
         self, notice: PromptNotice | TurnNotice | WordsNotice | ToolNotice | AsksNotice
@@ -119,7 +129,7 @@ class NoticePrinter:
         self.speaker = ""
         name = notice.name
         by = "by an agent" if is_session(notice.by) else "by another command"
-        remark(f"{name} was put into the background, {by}. Show again:  rookery fg {name}")
+        remark(f"{name} was put into the background, {by}. Show again:  rookery follow {name}")
 
     def _tell_end(self, notice: EndedNotice) -> None:
         self.speaker = ""
@@ -143,7 +153,7 @@ def _show_words(words: str) -> None:
     words = plain(words).expandtabs(4)
     if sys.stdout.isatty():
         words = folded(words, width_here() - 2)
-    say(textwrap.indent(words, "  ") + "\n" if words else "")
+    say_verbatim(textwrap.indent(words, "  ") + "\n" if words else "")
 
 
 def _line(text: str, width: int) -> str:

@@ -1,4 +1,4 @@
-"""The notices that ``rookery fg`` prints about sessions in the foreground."""
+"""The notices that ``rookery follow`` prints about sessions in the foreground."""
 
 from __future__ import annotations
 

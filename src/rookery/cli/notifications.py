@@ -10,7 +10,7 @@ import click
 from rookery.cli.completion import of_session, session_names
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.options import as_json, examples, pass_client, read_span
-from rookery.cli.render import ago, local, one_line, reply, say, say_line, short
+from rookery.cli.render import ago, local, one_line, reply, say, say_hint, say_line, short
 from rookery.cli.tables import Layout, line_of, width_here
 from rookery.client import Client
 from rookery.client.notifications import (
@@ -37,7 +37,7 @@ _TABLE = Layout(
 )
 
 
-@click.group()
+@click.group(epilog=examples("rookery notify test", "rookery notify ls"))
 def notify() -> None:
     """Show and test the notifications that tell you what sessions need.
 
@@ -118,7 +118,7 @@ def _show_trial(found: NotificationTrial, name: str) -> None:
     say(f"{'tmux':<8} {line}")
     if not all(each.enabled for each in found.channels):
         say(f"The configuration is {short(found.configuration)}; changes take effect after:")
-        say("    rookery down; rookery up -d")
+        say_hint("    rookery down; rookery up -d")
     if found.reminder_minutes:
         say(f"An open request is told once more after {found.reminder_minutes:g} min.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -13,8 +13,19 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import click
 from click.core import ParameterSource
 
+from rookery.agents.names import OWN_VARIABLES
 from rookery.client import Client
 from rookery.home import Home, find_home
+from rookery.quick_python_import import import_quickly
+
+#: Commands that also work without a daemon, and say that none runs.
+_WITHOUT_DAEMON = frozenset({"status", "doctor", "uninstall"})
+
+#: The variables that programs of agents have.
+_AGENTS_VARIABLES = ("ROOKERY_BADGE", "ROOKERY_SESSION", *OWN_VARIABLES)
+
+#: The key of a context's ``meta`` with the value of --no-autostart.
+NO_AUTOSTART = "rookery.no_autostart"
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -90,7 +101,7 @@ def pass_client(command: Callable[Concatenate[Client, P], R]) -> Callable[P, R]:
 
     @wraps(command)
     def run(*args: P.args, **options: P.kwargs) -> R:
-        return command(context_client(click.get_current_context()), *args, **options)
+        return command(_with_daemon(click.get_current_context()), *args, **options)
 
     return run
 
@@ -101,3 +112,28 @@ def context_client(context: click.Context, **settings: float) -> Client:
         return client
     # Within a session, its badge limits the command to what the session may do.
     return Client(home().door, os.environ.get("ROOKERY_BADGE", ""), **settings)
+
+
+def _with_daemon(context: click.Context) -> Client:
+    """Return the client, after a daemon was started if the command needs one."""
+    client = context_client(context)
+    is_own = context.find_object(Client) is None
+    if is_own and may_start_daemon(context, os.environ) and not client.can_connect():
+        # Imported by name: only the first command needs it.
+        import_quickly("rookery.cli.autostart").start_daemon(home())
+    return client
+
+
+def may_start_daemon(context: click.Context, environment: Mapping[str, str]) -> bool:
+    """Return whether a command may start the daemon, as far as the user did not configure it.
+
+    An agent may not: the daemon would live in its session, and with its environment.
+    """
+    command = context.command_path.split()[1:2]
+    is_agent = any(name in environment for name in _AGENTS_VARIABLES)
+    return not (
+        is_agent
+        or _WITHOUT_DAEMON.issuperset(command)
+        or context.meta.get(NO_AUTOSTART)
+        or environment.get("ROOKERY_AUTOSTART") == "0"
+    )

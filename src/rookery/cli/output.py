@@ -10,7 +10,7 @@ from typing import TypedDict, TypeVar, Unpack
 import click
 
 from rookery.cli.colour import colour_option
-from rookery.cli.completion import of_session, session_names
+from rookery.cli.completion import any_session_names, of_any_session
 from rookery.cli.conversation import (
     ConversationPrinter,
     show_answer,
@@ -81,7 +81,7 @@ def _conversation_options(command: C) -> C:
 @click.command(epilog=examples("rookery output api --last 1", "rookery output api --tools -f"))
 @_conversation_options
 @click.option("--tools", is_flag=True, help="Also tool calls, as `rookery logs` prints them.")
-@of_session
+@of_any_session
 @pass_client
 def output(daemon: Client, *, name: str, tools: bool, **options: Unpack[OutputOptions]) -> None:
     """Print the prompts and answers of a session."""
@@ -91,7 +91,7 @@ def output(daemon: Client, *, name: str, tools: bool, **options: Unpack[OutputOp
 @click.command(epilog=examples("rookery logs api -f", "rookery logs api --last 1 --full"))
 @_conversation_options
 @click.option("--lines", "-n", type=click.IntRange(1), hidden=True)
-@click.argument("name", required=False, default="", shell_complete=session_names)
+@click.argument("name", required=False, default="", shell_complete=any_session_names)
 @pass_client
 def logs(
     daemon: Client, *, name: str, lines: int | None, **options: Unpack[OutputOptions]

@@ -10,9 +10,9 @@ from typing import TypedDict, Unpack
 import click
 
 from rookery.agents.names import DEFAULT
-from rookery.cli.completion import session_names
+from rookery.cli.completion import any_session_names, asking_names
 from rookery.cli.names import known_sessions, name_of, with_names
-from rookery.cli.options import as_json, context_client, pass_client
+from rookery.cli.options import as_json, context_client, examples, pass_client
 from rookery.cli.prompts import prompt_of
 from rookery.cli.render import (
     complain,
@@ -41,7 +41,10 @@ from rookery.model.errors import BadInput
 from rookery.model.folders import runs_command
 
 
-@click.group(invoke_without_command=True)
+@click.group(
+    invoke_without_command=True,
+    epilog=examples("rookery permissions", "rookery permissions --all"),
+)
 @click.option("--all", "everything", is_flag=True, help="Also answered requests.")
 @as_json
 @click.pass_context
@@ -71,9 +74,11 @@ def _show_list(daemon: Client, listed: RequestListInfo) -> None:
         api.mark_seen(daemon, missed)
 
 
-@permissions.command()
+@permissions.command(
+    epilog=examples("rookery permissions show api", "rookery permissions show 82cd0e3d")
+)
 @as_json
-@click.argument("request", shell_complete=session_names)
+@click.argument("request", shell_complete=asking_names)
 @pass_client
 def show(daemon: Client, *, request: str, as_json: bool) -> None:
     """Show the whole input of REQUEST, or of all requests of a session."""
@@ -102,7 +107,12 @@ class CallerOptions(TypedDict):
     session: str
 
 
-@permissions.command()
+@permissions.command(
+    epilog=examples(
+        """rookery permissions test '{"tool": "Bash", "input": {"command": "ls"}}'""",
+        """rookery permissions test --session api '{"tool": "Read", "input": {}}'""",
+    )
+)
 @click.option("--agent", default=DEFAULT, show_default=True)
 @click.option(
     "--project", default=".", help="Project folder of the session. Default: this one."
@@ -149,7 +159,7 @@ def _tool_call(text: str) -> tuple[str, object]:
             raise BadInput('name a tool: {"tool": "Bash", "input": {"command": "ls"}}')
 
 
-@click.command()
+@click.command(epilog=examples("rookery mode", "rookery mode remote"))
 @as_json
 @click.argument("mode", required=False, type=click.Choice(["local", "remote"]))
 @pass_client
@@ -161,10 +171,10 @@ def mode(daemon: Client, *, mode: str | None, as_json: bool) -> None:
     reply(current, remote if current.mode == "remote" else local, as_json=as_json)
 
 
-@click.command()
+@click.command(epilog=examples("rookery audit", "rookery audit api --json"))
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @as_json
-@click.argument("name", required=False, default="", shell_complete=session_names)
+@click.argument("name", required=False, default="", shell_complete=any_session_names)
 @pass_client
 def audit(daemon: Client, *, name: str, limit: int, as_json: bool) -> None:
     """List the decisions about tool calls: by whom or what, and why."""

@@ -89,7 +89,7 @@ class RelayOptions(TypedDict):
     names: tuple[str, ...]
 
 
-@relay.command()
+@relay.command(epilog=examples("rookery relay new planner builder --max-hops 20"))
 @click.option("--as", "called", multiple=True, help="Alias of a member; one for each.")
 @click.option(
     "--max-hops",
@@ -119,7 +119,7 @@ def new(daemon: Client, **given: Unpack[RelayOptions]) -> None:
     reply(opened, f"{_talk(opened)}\nStart with:  {begin}", as_json=given["as_json"])
 
 
-@relay.command()
+@relay.command(epilog=examples("rookery relay ls", "rookery relay ls planner"))
 @click.option("--all", "everything", is_flag=True, help="Also older ones.")
 @as_json
 @click.argument("name", required=False, default="", shell_complete=session_names)
@@ -142,7 +142,7 @@ def _show_list(daemon: Client, listed: RelayListInfo) -> None:
         say("There are no relays. Open one:  rookery relay NAME NAME")
 
 
-@relay.command()
+@relay.command(epilog=examples("rookery relay show 3f2a"))
 @click.option("--last", type=click.IntRange(1, 10_000), default=200, show_default=True)
 @as_json
 @_of_relay
@@ -184,7 +184,7 @@ def _show_words(message: SaidInfo, name_by_session: dict[str, str]) -> None:
         say(f"    ({names} {have} not received it yet)")
 
 
-@relay.command()
+@relay.command(epilog=examples("rookery relay join 3f2a tester"))
 @click.option("--as", "called", default="", help="Alias. Default: its name.")
 @as_json
 @_of_relay
@@ -196,7 +196,7 @@ def join(daemon: Client, *, relay: str, name: str, called: str, as_json: bool) -
     reply(joined, _talk(joined), as_json=as_json)
 
 
-@relay.command()
+@relay.command(epilog=examples("rookery relay leave 3f2a tester"))
 @as_json
 @_of_relay
 @of_session
@@ -212,7 +212,7 @@ def leave(daemon: Client, *, relay: str, name: str, as_json: bool) -> None:
     reply(relay_left, text + (over if relay_left.closed_at else goes_on), as_json=as_json)
 
 
-@relay.command()
+@relay.command(epilog=examples("rookery relay close 3f2a"))
 @as_json
 @_of_relay
 @pass_client

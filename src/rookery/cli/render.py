@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import click
 
 from rookery.cli import colour
+from rookery.cli.program_name import with_program_name, with_program_name_in_prose
 from rookery.client.decoding import DaemonAnswer
 from rookery.presentation import activity, texts
 from rookery.presentation.ages import age, time_left
@@ -39,6 +40,17 @@ def out_of_date(trouble: str) -> str:
 
 
 def say(text: str = "") -> None:
+    """Print a text of Rookery's own; the commands in it are written as the user types them."""
+    click.echo(plain(with_program_name(text)))
+
+
+def say_hint(text: str) -> None:
+    """Print commands that the user may type now; the text has nothing of agents in it."""
+    click.echo(plain(with_program_name_in_prose(text)))
+
+
+def say_verbatim(text: str) -> None:
+    """Print a text of an agent or a user, without control characters."""
     click.echo(plain(text))
 
 
@@ -48,12 +60,17 @@ def say_line(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    remark(f"rookery: {text}")
+    click.echo(plain(f"rookery: {with_program_name_in_prose(text)}"), err=True)
+
+
+def complain_of(text: str) -> None:
+    """Print what happened in words that quote an agent, and stay as they are."""
+    click.echo(plain(f"rookery: {text}"), err=True)
 
 
 def remark(text: str) -> None:
     """Print something that is not part of the answer, on standard error."""
-    click.echo(plain(text), err=True)
+    click.echo(plain(with_program_name(text)), err=True)
 
 
 def does(state: str) -> str:

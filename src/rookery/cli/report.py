@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
+from math import inf
+from time import monotonic
 
 from rookery.agents.names import WITH_INSTALLED_HOOKS
 from rookery.cli.blocked import BlockedNotices, how_to_answer, open_requests
@@ -12,26 +15,65 @@ from rookery.cli.daemon_waits import goes_on, patiently, stoppable
 from rookery.cli.end_texts import ended_by
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.names import with_names_from
-from rookery.cli.render import remark, reply, running_on
+from rookery.cli.person_needed import (
+    REPORT,
+    fails_when_asked,
+    person_needed,
+    tell_of_dialog,
+)
+from rookery.cli.render import complain_of, remark, reply, running_on, say_verbatim, show_json
+from rookery.cli.wait_line import shown_during, wait_line
 from rookery.client import Client
-from rookery.client.sessions import SessionInfo, show_evidence, wait_for_session
+from rookery.client.sessions import (
+    SessionInfo,
+    TurnInfo,
+    show_evidence,
+    show_turns,
+    wait_for_session,
+)
 from rookery.model.errors import Answered
 from rookery.model.reason_texts import first_line
 
 
-def awaited(
-    daemon: Client, session: SessionInfo, until: str, timeout: float | None
-) -> SessionInfo:
-    """Wait for one session; without ``timeout`` indefinitely."""
-    notices = BlockedNotices(daemon)
+@dataclass(frozen=True, slots=True)
+class SessionWait:
+    """What one session is waited for, and what happens when it asks its person something."""
+
+    until: str  #: up, stop or end
+    timeout: float | None  #: seconds; ``None`` for no limit
+    on_permission: str | None = None  #: wait or fail; ``None`` for the default
+    shows_tools: bool = False  #: print the tools that it calls, in a terminal
+
+
+def awaited(daemon: Client, session: SessionInfo, wait: SessionWait) -> SessionInfo:
+    """Wait for one session. Raises ``PersonNeeded`` if it asks and the wait ends then."""
     with stoppable(session.name):
-        return patiently(
-            daemon,
-            partial(wait_for_session, daemon, session.id, until=until),
-            timeout=timeout,
-            otherwise=goes_on(session.name),
-            meanwhile=partial(notices.tell, (session.id,)) if until == "stop" else None,
-        )
+        return awaited_until_interrupted(daemon, session, wait)
+
+
+def awaited_until_interrupted(
+    daemon: Client, session: SessionInfo, wait: SessionWait
+) -> SessionInfo:
+    """Wait as ``awaited`` does, and leave Ctrl-C to the caller."""
+    deadline = monotonic() + (inf if wait.timeout is None else wait.timeout)
+    tell = partial(BlockedNotices(daemon).tell, (session.id,))
+    known: tuple[str, ...] = ()
+    with wait_line(daemon, [session], shows_tools=wait.shows_tools) as line:
+        while True:
+            ask = partial(wait_for_session, daemon, session.id, until=wait.until, known=known)
+            now = patiently(
+                daemon,
+                shown_during(line, ask),
+                timeout=deadline - monotonic(),
+                otherwise=goes_on(session.name),
+                meanwhile=tell if wait.until == "stop" else None,
+            )
+            if wait.until != "stop" or not now.is_asking or wait.on_permission == REPORT:
+                return now
+            if fails_when_asked(wait.on_permission):
+                raise person_needed(daemon, now)
+            known += (now.since,)
+            tell_of_dialog(daemon, now)
 
 
 def warn_of_missing_hooks(daemon: Client, session: SessionInfo) -> None:
@@ -48,6 +90,33 @@ def report(daemon: Client, session: SessionInfo, *, as_json: bool) -> None:
     reply(session, "" if as_json else summary(daemon, session), as_json=as_json)
     if has_failed(session):
         sys.exit(FAILED)
+
+
+def report_answer(daemon: Client, session: SessionInfo, *, as_json: bool) -> None:
+    """Print the answer to a session's prompt, and its state on standard error.
+
+    Without a turn, only its state is printed. Exits with 1 if it or its last turn failed.
+    """
+    turns = show_turns(daemon, session.id, last=1).turns if session.first_prompt else ()
+    if not turns or not turns[-1].ended_at:
+        report(daemon, session, as_json=as_json)
+        return
+    if as_json:
+        show_json({**session.json, "answer": turns[-1].answer, "how": turns[-1].how})
+    else:
+        _say_answer(turns[-1])
+        remark(summary(daemon, session))
+    if has_failed(session):
+        sys.exit(FAILED)
+
+
+def _say_answer(turn: TurnInfo) -> None:
+    """Print an answer; the reason of a failed turn goes to standard error."""
+    if turn.how == "failed":
+        complain_of(f"The turn failed: {turn.answer}")
+    else:
+        say_verbatim(turn.answer)
+        sys.stdout.flush()
 
 
 def has_failed(session: SessionInfo) -> bool:

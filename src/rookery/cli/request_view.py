@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rookery.cli.names import name_of, with_names
-from rookery.cli.render import ago, at_deadline, plain, say, say_line
+from rookery.cli.render import ago, at_deadline, plain, say, say_hint, say_line
 from rookery.cli.request_text import hidden_fields, in_one_line, is_partial
 from rookery.client.permissions import QuestionInfo, RequestInfo
 from rookery.client.sessions import SessionInfo
@@ -45,7 +45,7 @@ def show_request(
         session = sessions.get(request.session)
         is_out_of_reach = request.by_keys and session is not None and session.is_headless
         how = OUT_OF_REACH if is_out_of_reach else _how_to_answer(request, name)
-        say(f"    {whole}{how}")
+        say_hint(f"    {whole}{how}")
 
 
 def _state(request: RequestInfo, sessions: Mapping[str, SessionInfo], on_timeout: str) -> str:

@@ -8,12 +8,19 @@ from typing import IO, TypedDict, TypeVar, Unpack
 
 import click
 
-from rookery.cli.completion import agent_names, session_names
+from rookery.cli.completion import agent_names, any_session_names, folders
 from rookery.cli.options import SECONDS, as_json, examples, not_empty, pass_client
+from rookery.cli.person_needed import on_permission_option
 from rookery.cli.prompts import prompt_of
-from rookery.cli.report import awaited, report, warn_of_missing_hooks
+from rookery.cli.report import (
+    SessionWait,
+    awaited,
+    report,
+    report_answer,
+    warn_of_missing_hooks,
+)
 from rookery.cli.resume_lost import Selection, resume_all
-from rookery.cli.start import environment_here
+from rookery.cli.start_options import environment_here
 from rookery.client import Client
 from rookery.client.sessions import ResumeOrder, resume_session
 from rookery.model.errors import BadInput
@@ -28,6 +35,7 @@ class ResumeOptions(TypedDict):
     file: IO[bytes] | None
     wait: bool
     timeout: float | None
+    on_permission: str | None
     as_json: bool
     session: str
     prompt: tuple[str, ...]
@@ -59,16 +67,23 @@ def _with_options(command: C) -> C:
                 shell_complete=agent_names,
                 help="Agent of a conversation that Rookery does not know.",
             ),
-            click.option("--project", "-p", default="", help="Folder of such a conversation."),
+            click.option(
+                "--project",
+                "-p",
+                default="",
+                shell_complete=folders,
+                help="Folder of such a conversation.",
+            ),
             click.option(
                 "--file", "-f", type=click.File("rb"), help="Read the prompt from a file."
             ),
             click.option(
                 "--wait",
                 is_flag=True,
-                help="Wait until it is up or, with a prompt, has answered.",
+                help="Wait until it is up; with a prompt, print its answer.",
             ),
             click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit."),
+            on_permission_option,
             as_json,
             click.argument("prompt", nargs=-1),
         )
@@ -102,7 +117,7 @@ def _with_options(command: C) -> C:
     help="Hours since the end. Default: 168 with --lost, 24 with --all.",
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
-@click.argument("session", required=False, default="", shell_complete=session_names)
+@click.argument("session", required=False, default="", shell_complete=any_session_names)
 @_with_options
 @pass_client
 def resume(daemon: Client, **given: Unpack[ManyOptions]) -> None:
@@ -124,7 +139,7 @@ def resume(daemon: Client, **given: Unpack[ManyOptions]) -> None:
 
 
 @click.command(epilog=examples('rookery fork builder --name other "without the cache"'))
-@click.argument("session", shell_complete=session_names)
+@click.argument("session", shell_complete=any_session_names)
 @_with_options
 @pass_client
 def fork(daemon: Client, **given: Unpack[ResumeOptions]) -> None:
@@ -144,7 +159,10 @@ def _resume(daemon: Client, options: ResumeOptions, *, fork: bool) -> None:
     )
     session = resume_session(daemon, options["session"], order)
     warn_of_missing_hooks(daemon, session)
-    if options["wait"]:
-        until = "stop" if session.first_prompt else "up"
-        session = awaited(daemon, session, until, options["timeout"])
-    report(daemon, session, as_json=options["as_json"])
+    if not options["wait"]:
+        report(daemon, session, as_json=options["as_json"])
+        return
+    until = "stop" if session.first_prompt else "up"
+    wait = SessionWait(until, options["timeout"], options["on_permission"])
+    session = awaited(daemon, session, wait)
+    report_answer(daemon, session, as_json=options["as_json"])

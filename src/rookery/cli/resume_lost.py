@@ -9,7 +9,7 @@ import click
 
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.render import ago, complain, count, say, say_line, short, show_json
-from rookery.cli.start import environment_here
+from rookery.cli.start_options import environment_here
 from rookery.client import Client
 from rookery.client.lost_sessions import LostInfo, LostListInfo, list_lost
 from rookery.client.sessions import ResumeOrder, SessionInfo, resume_session

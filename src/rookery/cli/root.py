@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from importlib.util import find_spec
+from typing import Any
+
 import click
 
 from rookery import __version__
+from rookery.cli.options import NO_AUTOSTART
+from rookery.cli.program_name import with_program_name_in_prose
+from rookery.model.suggestions import did_you_mean
 from rookery.quick_python_import import import_quickly
 
 #: The commands by purpose, each with its module. The help keeps this order.
 SECTIONS: dict[str, dict[str, str]] = {
     "Sessions": {
         "start": "start",
+        "run": "run",
         "ls": "ls",
         "show": "show",
         "wait": "sessions",
@@ -31,7 +40,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Messages": {
         "send": "send",
-        "ask": "messages",
+        "ask": "ask",
         "output": "output",
         "logs": "output",
         "copy": "copy",
@@ -52,7 +61,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "mode": "permissions",
         "audit": "permissions",
     },
-    "Following": {"fg": "foreground", "bg": "foreground", "events": "events"},
+    "Following": {"follow": "foreground", "bg": "foreground", "events": "events"},
     "Notifications": {
         "notify": "notifications",
         "mute": "notifications",
@@ -78,16 +87,62 @@ SECTIONS: dict[str, dict[str, str]] = {
         "backup": "maintenance",
         "restore": "maintenance",
     },
+    "Help": {"help": "help", "version": "help"},
 }
 
-#: Other names of commands, which the help does not list.
-ALIASES = {"inspect": "show"}
+#: What `rookery` alone and `rookery --help` show: common commands, and what each is for.
+COMMON = {
+    "start": "start an agent in this folder, with a prompt or without",
+    "run": "start an agent, print its answer, end it",
+    "ls": "list sessions; those that wait for you come first",
+    "attach": "watch a session in this terminal and type into it",
+    "output": "print the prompts and answers of a session",
+    "send": "send a message to a session",
+    "ask": "send a message, wait, and print the answer",
+    "allow": "let a session make the call that it asks about; see also deny",
+    "answer": "answer a session's question",
+    "end": "end a session",
+    "resume": "continue the conversation of a session that has ended",
+    "doctor": "check the installation",
+}
+
+#: Other names of commands: those of similar programs, and former ones.
+ALIASES = {
+    "ps": "ls",
+    "list": "ls",
+    "new": "start",
+    "stop": "end",
+    "kill": "end",
+    "rm": "end",
+    "fg": "follow",
+    "inspect": "show",
+}
+
+#: The module with the screen that `rookery` alone opens in a terminal: its function ``run``.
+#: Without such a module, the short help is printed.
+TUI_MODULE = "rookery.tui"
+
+
+#: Columns of terminals for which click's own width of help texts is too wide.
+MAX_NARROW_COLUMNS = 52
 
 _MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
 
 
 class LazyGroup(click.Group):
     """Imports a command's module when the command runs, so that every command starts fast."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401 - as in click
+    ) -> click.Context:
+        # By itself, click writes help of at least 50 columns, which narrow terminals break.
+        if (columns := shutil.get_terminal_size().columns) < MAX_NARROW_COLUMNS:
+            extra.setdefault("terminal_width", columns)
+        return super().make_context(info_name, args, parent, **extra)
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(_MODULES)
@@ -107,13 +162,26 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(context, args)
         except click.exceptions.NoSuchCommand as error:
-            # click suggests only imported commands, and none is imported yet.
-            raise click.exceptions.NoSuchCommand(
-                error.command_name, possibilities=_MODULES, ctx=context
-            ) from None
+            raise no_such_command(error.command_name, context) from None
+
+    def get_help(self, context: click.Context) -> str:
+        return with_program_name_in_prose(super().get_help(context))
+
+    def format_help(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the short help: what the program is, and its common commands."""
+        formatter.write_text(_WHAT_IT_IS)
+        with formatter.section("Common commands"):
+            formatter.write_dl([*COMMON.items()])
+        formatter.write_paragraph()
+        formatter.write_dl(
+            [
+                ("rookery help --all", "all commands"),
+                ("rookery help COMMAND", "what a command does, with examples"),
+            ]
+        )
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands under the titles of their sections."""
+        """Write all commands under the titles of their sections."""
         for title, commands in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, self._summary(context, name)) for name in commands])
@@ -123,7 +191,35 @@ class LazyGroup(click.Group):
         return command.get_short_help_str(limit=200) if command else ""
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def no_such_command(name: str, context: click.Context) -> click.UsageError:
+    """Return an error that names the commands which ``name`` resembles."""
+    near = did_you_mean(name, [*_MODULES, *ALIASES])
+    return click.UsageError(f"There is no command {name!r}. {near}".rstrip(), context)
+
+
+_WHAT_IT_IS = (
+    "Rookery runs your coding agents in tmux and tells you which one needs you, and why."
+)
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option("--no-autostart", is_flag=True, help="Start no daemon if none runs.")
 @click.version_option(__version__, message="rookery %(version)s")
-def rookery() -> None:
-    """Run, track and connect AI coding-agent sessions. Start with:  rookery up"""
+@click.pass_context
+def rookery(context: click.Context, *, no_autostart: bool) -> None:
+    """Run, track and connect AI coding-agent sessions."""
+    context.meta[NO_AUTOSTART] = no_autostart
+    if context.invoked_subcommand is None and not _open_tui():
+        click.echo(context.get_help())
+
+
+def _open_tui() -> bool:
+    """Open the screen for people, if there is a terminal and the screen is installed."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or find_spec(TUI_MODULE) is None:
+        return False
+    import_quickly(TUI_MODULE).run()
+    return True

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rookery.cli.options import own_root
+from rookery.cli.options import examples, own_root
 from rookery.cli.render import say
 from rookery.model.errors import BadInput
 
@@ -80,7 +80,7 @@ def remove_unit(file: Path) -> str:
     return f"Removed: {file}. Type:  systemctl --user daemon-reload"
 
 
-@click.command()
+@click.command(epilog=examples("rookery service", "rookery service install"))
 @click.argument("what", type=click.Choice(["print", "install", "remove"]), default="print")
 def service(what: str) -> None:
     """Write, show or remove the systemd unit that starts the daemon when you log in."""

@@ -9,7 +9,7 @@ from functools import partial
 import click
 
 from rookery.cli.colour import colour_option
-from rookery.cli.completion import of_session
+from rookery.cli.completion import of_any_session
 from rookery.cli.names import with_names_from
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import (
@@ -51,7 +51,7 @@ Fact = tuple[str, str]
 @click.command(epilog=examples("rookery show api", "rookery show api --json"))
 @colour_option
 @as_json
-@of_session
+@of_any_session
 @pass_client
 def show(daemon: Client, *, name: str, as_json: bool) -> None:
     """Show everything about one session, and how to go on with it."""

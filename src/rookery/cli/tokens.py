@@ -7,19 +7,19 @@ from functools import partial
 
 import click
 
-from rookery.cli.options import as_json, pass_client
+from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import local, remark, reply, say
 from rookery.client import Client
 from rookery.client.daemon import TokenInfo, mint_token, revoke_token
 from rookery.client.daemon import list_tokens as list_valid
 
 
-@click.group()
+@click.group(epilog=examples("rookery token mint --scope reader", "rookery token ls"))
 def token() -> None:
     """Manage tokens for programs that cannot use the daemon's socket."""
 
 
-@token.command("mint")
+@token.command("mint", epilog=examples("rookery token mint --scope reader"))
 @click.option("--scope", type=click.Choice(["owner", "reader"]), default="reader")
 @as_json
 @pass_client
@@ -31,7 +31,7 @@ def mint(daemon: Client, *, scope: str, as_json: bool) -> None:
         remark(f"This is {scope} token {minted.token.id}; it is not shown again.")
 
 
-@token.command("ls")
+@token.command("ls", epilog=examples("rookery token ls"))
 @as_json
 @pass_client
 def list_tokens(daemon: Client, *, as_json: bool) -> None:
@@ -45,7 +45,7 @@ def _show(tokens: Sequence[TokenInfo]) -> None:
         say(f"{each.id}  {each.scope:8}  {local(each.created_at)}  {each.minted_by}")
 
 
-@token.command("revoke")
+@token.command("revoke", epilog=examples("rookery token revoke 4f2a9c"))
 @as_json
 @click.argument("token_id")
 @pass_client

@@ -26,7 +26,7 @@ _TABLE = Layout(
 )
 
 
-@click.group()
+@click.group(epilog=examples("rookery workspace ls", "rookery workspace prune"))
 def workspace() -> None:
     """List and remove the git worktrees that Rookery made for sessions."""
 

@@ -259,6 +259,7 @@ class StartOrder(Struct, frozen=True, kw_only=True):
     worktree: bool = False
     branch: str = ""
     base: str = ""
+    arguments: list[str] = []
 
 
 class ResumeOrder(Struct, frozen=True, kw_only=True):
@@ -312,20 +313,34 @@ def resume_session(daemon: Client, session: str, order: ResumeOrder) -> SessionI
 
 
 def wait_for_session(
-    daemon: Client, session: str, *, until: str, timeout: float
+    daemon: Client, session: str, *, until: str, timeout: float, known: tuple[str, ...] = ()
 ) -> SessionInfo:
-    """Wait until a session is up, stops or ends. Raises ``Answered`` if it does not in time."""
-    return read(
-        SessionInfo, daemon.get("sessions", session, "wait", until=until, timeout=timeout)
+    """Wait until a session is up, stops or ends. Raises ``Answered`` if it does not in time.
+
+    What it asks since a time in ``known`` does not end the wait.
+    """
+    answer = daemon.get(
+        "sessions", session, "wait", until=until, timeout=timeout, **_known(known)
     )
+    return read(SessionInfo, answer)
 
 
 def wait_for_any(
-    daemon: Client, sessions: tuple[str, ...], *, until: str, timeout: float
+    daemon: Client,
+    sessions: tuple[str, ...],
+    *,
+    until: str,
+    timeout: float,
+    known: tuple[str, ...] = (),
 ) -> Reached:
     """Wait until at least one of the sessions is up, stops or ends."""
-    answer = daemon.get("wait", sessions=sessions, needed="any", until=until, timeout=timeout)
-    return read(Reached, answer)
+    goal = {"needed": "any", "until": until, **_known(known)}
+    return read(Reached, daemon.get("wait", sessions=sessions, timeout=timeout, **goal))
+
+
+def _known(known: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return a parameter only if it is needed: older daemons do not accept it."""
+    return {"known": known} if known else {}
 
 
 def show_turns(

@@ -45,6 +45,14 @@ class Client:
     badge: str = ""  #: the badge of the calling session; empty if the user calls
     timeout_s: float = ANSWER_TIMEOUT_S  #: for each read from the socket
 
+    def can_connect(self) -> bool:
+        """Return whether a daemon listens on the socket; nothing is sent to it."""
+        try:
+            self._connected().close()
+        except NotRunning:
+            return False
+        return True
+
     def get(self, *path: str, timeout: float = 0.0, **query: object) -> Any:  # noqa: ANN401 - JSON
         """Send a GET request. The daemon may hold it for ``timeout`` seconds (long polling)."""
         if timeout:

@@ -29,6 +29,7 @@ RookeryError
 ├── ProgramFailed
 ├── GitFailed
 ├── StillWorking
+├── PersonNeeded
 ├── HookUnreadable
 ├── NotificationFailed
 │   └── NotificationDoubted
@@ -54,6 +55,8 @@ RookeryError
 
 from __future__ import annotations
 
+import re
+
 from rookery.model.obstacles import BlockedReason, Obstacle
 
 
@@ -66,6 +69,11 @@ class RookeryError(Exception):
 
     def __str__(self) -> str:
         return " ".join([type(self).__doc__ or "", *map(str, self.args)])
+
+
+def code_of(error: type[RookeryError]) -> str:
+    """Return an error's code for programs: ``session-unknown`` for ``SessionUnknown``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", error.__name__).lower()
 
 
 class CommandRefused(RookeryError):
@@ -97,7 +105,7 @@ class WordsRefused(BadInput):
 
 
 class SessionUnknown(CommandRefused):
-    """There is no session called"""
+    """There is no session"""
 
 
 class SessionAmbiguous(CommandRefused):
@@ -178,6 +186,13 @@ class GitFailed(RookeryError):
 
 class StillWorking(RookeryError):
     """Timed out; nothing was stopped:"""
+
+
+class PersonNeeded(RookeryError):
+    """The agent needs a person, and none is there."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class HookUnreadable(RookeryError):

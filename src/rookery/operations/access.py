@@ -14,6 +14,10 @@ from rookery.model.sessions import Session
 from rookery.operations.context import Caller, Context
 from rookery.store import relays, session_families, session_lookup, tokens
 
+#: For these a part in the middle of a name is enough. To end a session, press its keys or
+#: decide for it, at least the beginning must be given: a mistake could not be undone.
+_BY_PART = frozenset({Need.READ, Need.SPEAK})
+
 
 def require(caller: Caller, need: Need) -> None:
     """Refuse a caller whose scope does not permit ``need``. Raises ``Forbidden``."""
@@ -35,12 +39,13 @@ def find(
     cannot detect sessions that it may not see.
     """
     allowed = reach(context, db, caller, need)
+    by_part = need in _BY_PART
     if allowed is None:
-        return _speakable(context, caller, session_lookup.resolve(db, name_or_id), need)
+        session = session_lookup.resolve(db, name_or_id, by_part=by_part)
+        return _speakable(context, caller, session, need)
     with suppress(SessionUnknown):
-        return _speakable(
-            context, caller, session_lookup.resolve(db, name_or_id, among=allowed), need
-        )
+        session = session_lookup.resolve(db, name_or_id, among=allowed, by_part=by_part)
+        return _speakable(context, caller, session, need)
     shown = name_or_id[:SHOWN_NAME_CHARACTERS]
     raise Forbidden(f"{shown} does not exist, or is not in the caller's family ({need}).")
 

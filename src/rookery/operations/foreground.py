@@ -22,7 +22,7 @@ from rookery.store import foregrounds, journal_entries, present_sessions
 from rookery.store import sessions as stored_sessions
 from rookery.store.foregrounds import InFront
 
-#: Every terminal in which the user runs `rookery fg`.
+#: Every terminal in which the user runs `rookery follow`.
 TERMINAL = "terminal"
 
 CHANNELS = (TERMINAL,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from sqlite3 import Connection
 from typing import Annotated, Literal, TypeAlias
 
@@ -29,8 +30,18 @@ Number: TypeAlias = Annotated[int, Field(ge=1, le=MAX_AWAITED_SESSIONS)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
 
 
+#: Requests that a caller knows of: they do not end its wait.
+Known: TypeAlias = Annotated[
+    tuple[datetime, ...],
+    Field(max_length=MAX_AWAITED_SESSIONS),
+]
+
+
 class WaitParams(OfSession):
     until: Goal = "stop"
+    known: Known = Field(
+        (), description="since when sessions ask something that does not end the wait"
+    )
     timeout: Seconds = 600.0
 
 
@@ -40,6 +51,9 @@ class WaitForSeveralParams(Params):
         "all", description="how many of them have to get there"
     )
     until: Goal = "stop"
+    known: Known = Field(
+        (), description="since when sessions ask something that does not end the wait"
+    )
     timeout: Seconds = 600.0
 
 
@@ -52,7 +66,10 @@ class Gathered:
 async def wait(context: Context, caller: Caller, params: WaitParams) -> Session:
     """Wait until a session is up, stops (or needs input), or ends."""
     several = WaitForSeveralParams(
-        sessions=(params.session,), until=params.until, timeout=params.timeout
+        sessions=(params.session,),
+        until=params.until,
+        known=params.known,
+        timeout=params.timeout,
     )
     return (await wait_for_several(context, caller, several)).there[0]
 
@@ -68,7 +85,7 @@ async def wait_for_several(
 
     def are_enough(db: Connection) -> bool:
         reached.extend(
-            each for each in awaited if each not in reached and _reached(db, each, params.until)
+            each for each in awaited if each not in reached and _reached(db, each, params)
         )
         return len(reached) >= needed
 
@@ -94,9 +111,9 @@ def enough(needed: Literal["all", "any"] | int, every: int) -> int:
     return every if needed == "all" else 1
 
 
-def _reached(db: Connection, session: SessionId, goal: Goal) -> bool:
+def _reached(db: Connection, session: SessionId, params: WaitForSeveralParams) -> bool:
     """Return whether a session has reached the goal, or can never reach it."""
-    now = stored_sessions.get(db, session)
+    now, goal = stored_sessions.get(db, session), params.until
     if now.status.is_over:
         return True
     if goal == "up":
@@ -106,7 +123,8 @@ def _reached(db: Connection, session: SessionId, goal: Goal) -> bool:
     if goal == "stop":
         # Messages that are queued for it cannot leave before a person has answered.
         is_idle = now.activity is Activity.IDLE
-        return now.is_asking or (is_idle and not messages.is_owed(db, session))
+        asks = now.is_asking and now.since not in params.known
+        return asks or (is_idle and not messages.is_owed(db, session))
     return False
 
 

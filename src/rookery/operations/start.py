@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from sqlite3 import Connection
+from typing import Annotated
 
 from pydantic import Field
 
+from rookery.agents.names import DEFAULT, NAMES
 from rookery.config import ProfileSettings
 from rookery.environment import session_environment
 from rookery.model.errors import BadInput, Forbidden
@@ -23,9 +25,14 @@ from rookery.sessions.profiles import find_profile
 from rookery.store import messages
 from rookery.workspaces.planning import WorktreeRequest
 
+#: Arguments for the agent's program that one start may give.
+MAX_ARGUMENTS = 100
+
 
 class StartParams(Params):
-    agent: str = Field("", description="its name; may be left out if a profile names it")
+    agent: str = Field(
+        "", description="without, that of the profile or `default_agent` of the configuration"
+    )
     project: str
     name: str = ""
     prompt: str = ""
@@ -33,6 +40,9 @@ class StartParams(Params):
     permission_mode: str = ""
     runtime: str = "tmux"
     command: tuple[str, ...] = ()
+    arguments: Annotated[tuple[str, ...], Field(max_length=MAX_ARGUMENTS)] = Field(
+        (), description="for the agent's program, in this session; not for a shell"
+    )
     environment: dict[str, str] = Field(default_factory=dict)
     listen: bool = Field(False, description="tell the session that asks when it is done")
     tools: bool = Field(True, description="let it ask things of Rookery itself, by MCP")
@@ -51,7 +61,8 @@ async def start(
 ) -> Session:
     """Start an agent; accepted once it is stored."""
     profile = find_profile(context.settings, params.profile) if params.profile else None
-    params = _without_agents_environment(caller, _with_profile(params, profile))
+    params = _with_profile(params, profile) if profile else _with_agent(context, params)
+    params = _without_agents_environment(caller, params)
     _require_owner_for_shell(caller, params)
     _check_worktree(caller, params)
     fields = params.model_dump(exclude={"listen", "worktree", "branch", "base"})
@@ -82,12 +93,8 @@ async def start(
     return await once(context, caller, Session, accept)
 
 
-def _with_profile(params: StartParams, profile: ProfileSettings | None) -> StartParams:
+def _with_profile(params: StartParams, profile: ProfileSettings) -> StartParams:
     """Fill in what a profile says and the request does not. Raises ``BadInput``."""
-    if profile is None:
-        if not params.agent:
-            raise BadInput("name an agent or a profile.")
-        return params
     if params.agent not in {"", profile.agent}:
         raise BadInput(f"the profile {params.profile!r} starts {profile.agent}.")
     filled = {
@@ -110,6 +117,19 @@ def _command(context: Context, agent: str, profile: ProfileSettings | None) -> t
     return (*command, *arguments) if command else ()
 
 
+def _with_agent(context: Context, params: StartParams) -> StartParams:
+    """Choose the configured agent if the request names none. Raises ``BadInput``."""
+    if params.agent:
+        return params
+    if not (agent := context.settings.default_agent):
+        raise BadInput(
+            f"which agent? Name one of {', '.join(NAMES)} first, or set default_agent in the"
+            f' configuration:  rookery start {DEFAULT} "fix the tests"',
+            missing="agent",
+        )
+    return params.model_copy(update={"agent": agent})
+
+
 def _without_agents_environment(caller: Caller, params: StartParams) -> StartParams:
     """Drop the environment that a command sends when a session runs it.
 
@@ -122,10 +142,14 @@ def _without_agents_environment(caller: Caller, params: StartParams) -> StartPar
 
 
 def _require_owner_for_shell(caller: Caller, params: StartParams) -> None:
-    """Allow shells and environments only to the owner on this computer's own socket."""
+    """Let only the owner, on this computer's own socket, choose programs and environments."""
     if caller.identity.scope is not Scope.OWNER or caller.identity.transport != "unix":
         if params.agent == "shell":
             raise Forbidden("only the owner may start a shell, on this computer's own socket.")
+        if params.arguments:
+            raise Forbidden(
+                "only the owner may pass arguments to an agent, on this computer's own socket."
+            )
         if params.environment:
             raise Forbidden(
                 "only the owner may pass an environment, on this computer's own socket."

@@ -21,11 +21,12 @@ from pydantic import (
     model_validator,
 )
 
-from rookery.config import check_owner, first_error
+from rookery.config import check_owner
 from rookery.model.errors import ConfigBroken
 from rookery.model.patterns import Pattern, compile_regex
 from rookery.model.rules import ASK_ALWAYS, DECISIONS, Decision, Rule
 from rookery.ports.clock import Clock
+from rookery.setting_errors import first_error
 from rookery.store import valid_rules
 from rookery.store.database import Database
 
@@ -264,7 +265,8 @@ def parse(text: str, path: Path) -> Version:
     except tomllib.TOMLDecodeError as error:
         raise ConfigBroken(f"{path} is not TOML: {error}.") from error
     except ValidationError as error:
-        raise ConfigBroken(f"{path}: {first_error(error, 'rules.md')}.") from error
+        why = first_error(error, _Rules, see="The keys are in docs/reference/rules.md")
+        raise ConfigBroken(f"{path}: {why.removesuffix('.')}.") from error
     except RecursionError as error:
         raise ConfigBroken(f"{path} is nested too deep.") from error
     rules = tuple(

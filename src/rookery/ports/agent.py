@@ -18,6 +18,7 @@ from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.screens import Dialog, Press, Screen, View, squeeze
 from rookery.model.sessions import NativeId, Sender
 from rookery.model.text_rewriting import EXACT, Rewriting
+from rookery.ports.arguments import ReservedArguments
 from rookery.ports.settings import SettingsDialect
 from rookery.ports.transcript import TranscriptDialect
 
@@ -235,6 +236,8 @@ class Agent:
     screen: ScreenDialect | None = None
     transcript: TranscriptDialect | None = None
     settings: SettingsDialect | None = None
+    #: The arguments that a person may not add to its command line.
+    reserved: ReservedArguments = field(default_factory=ReservedArguments)
 
     @property
     def sets_hooks(self) -> bool:

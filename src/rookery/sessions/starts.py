@@ -68,6 +68,7 @@ class StartRequest:
     permission_mode: str = ""
     runtime: str = TMUX
     command: tuple[str, ...] = ()  #: for a shell: what to run
+    arguments: tuple[str, ...] = ()  #: for the program of any other agent
     environment: Mapping[str, str] = field(default_factory=dict)  #: of the caller
     parent: SessionId | None = None
     tools: bool = True  #: whether it gets Rookery's MCP tools
@@ -111,8 +112,7 @@ def plan(
         raise AgentUnknown(f"{start.agent!r}. There are: {', '.join(sorted(agents))}.")
     if start.runtime != TMUX:
         raise BadInput(f"unknown runtime {start.runtime!r}; known: {TMUX}.")
-    if start.command and agent.name != "shell":
-        raise BadInput("only the agent 'shell' takes a command line.")
+    _check_command(agent, start)
     if start.name:
         checked(start.name)
     if start.model and not _MODEL.fullmatch(start.model):
@@ -126,10 +126,20 @@ def plan(
         start=start,
         agent=agent,
         project=_folder(start.project),
-        command=_program(agent, start.command or command, path),
+        command=(*_program(agent, start.command or command, path), *start.arguments),
         words=addressed(clean(start.prompt), agent) if start.prompt else None,
         limit=limit,
     )
+
+
+def _check_command(agent: Agent, start: StartRequest) -> None:
+    """Refuse words that do not belong on the command line of the agent's program."""
+    if start.command and agent.name != "shell":
+        raise BadInput("only the agent 'shell' takes a command line.")
+    if start.arguments and agent.name == "shell":
+        raise BadInput("the arguments of a shell are part of its command line.")
+    if refusal := agent.reserved.why_not(start.arguments):
+        raise BadInput(refusal)
 
 
 def _check_ability(agent: Agent, conversation: Conversation) -> None:

@@ -1,4 +1,4 @@
-"""Find sessions by what users call them: a name, an id, or a prefix of one."""
+"""Find sessions by what users call them: a name, an id, or a part of one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,22 @@ from rookery.model.errors import SessionAmbiguous, SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.names import SHOWN_NAME_CHARACTERS
 from rookery.model.sessions import Session
+from rookery.model.suggestions import did_you_mean
 from rookery.store.sessions import LIVE, read_session
 
 #: Minimum length of an abbreviated id: fewer characters match an id by chance. A name is
 #: chosen by a person, and may be abbreviated to any unique prefix.
 MIN_ID_CHARACTERS = 4
 
+#: Minimum length of a part in the middle of a name.
+MIN_PART_CHARACTERS = 2
+
+#: The newest live sessions whose names are compared with an unknown name.
+MAX_COMPARED_SESSIONS = 200
 
 _NAME_BEGINS = "substr(name, 1, length(:word)) = :word"
 
+_NAME_CONTAINS = "instr(name, :word) > 0"
 
 _ID_BEGINS = (
     "substr(id, 1, length(:word)) = :word or substr(native_id, 1, length(:word)) = :word"
@@ -27,11 +34,16 @@ _ID_BEGINS = (
 
 
 def resolve(
-    db: Connection, word: str, *, among: Collection[SessionId] | None = None
+    db: Connection,
+    word: str,
+    *,
+    among: Collection[SessionId] | None = None,
+    by_part: bool = False,
 ) -> Session:
     """Return the session with this id, name or native id, or a prefix of one.
 
-    If ``among`` is given, only these sessions are searched.
+    If ``among`` is given, only these sessions are searched. With ``by_part`` a unique part of
+    a name is enough, as well.
     """
     for question in (
         "id = :word",
@@ -42,22 +54,26 @@ def resolve(
     ):
         if found := _find(db, question, word, limit=1, among=among):
             return found[0]
-    if session := _abbreviated(db, word, among=among):
+    if session := _abbreviated(db, word, among=among, by_part=by_part):
         return session
-    hint = (
-        ""
-        if len(word) >= MIN_ID_CHARACTERS
-        else f" (an id needs {MIN_ID_CHARACTERS} characters)"
-    )
-    raise SessionUnknown(
-        f"{word[:SHOWN_NAME_CHARACTERS]!r}{hint}. See them all with:  rookery ls --all"
-    )
+    raise SessionUnknown(_unknown(db, word, among))
+
+
+def _unknown(db: Connection, word: str, among: Collection[SessionId] | None) -> str:
+    """Return what is said of a word that names no session: the nearest names, or a list."""
+    shown = repr(word[:SHOWN_NAME_CHARACTERS])
+    live = _find(db, LIVE, word, limit=MAX_COMPARED_SESSIONS, among=among)
+    if near := did_you_mean(word, (each.name for each in live)):
+        return f"{shown}. {near}"
+    is_short = len(word) < MIN_ID_CHARACTERS
+    hint = f" (an id needs {MIN_ID_CHARACTERS} characters)" if is_short else ""
+    return f"{shown}{hint}. See them all with:  rookery ls --all"
 
 
 def _abbreviated(
-    db: Connection, word: str, *, among: Collection[SessionId] | None
+    db: Connection, word: str, *, among: Collection[SessionId] | None, by_part: bool
 ) -> Session | None:
-    """Return the only session whose name, id or native id has this prefix; live ones first.
+    """Return the only session that a part of a name or an id stands for; live ones first.
 
     Raises ``SessionAmbiguous`` if there are several.
     """
@@ -65,7 +81,9 @@ def _abbreviated(
         return None
     is_id = len(word) >= MIN_ID_CHARACTERS
     begins = f"({_NAME_BEGINS} or {_ID_BEGINS})" if is_id else _NAME_BEGINS
-    for question in (f"{begins} and {LIVE}", begins):
+    is_part = by_part and len(word) >= MIN_PART_CHARACTERS
+    matches = (begins, _NAME_CONTAINS) if is_part else (begins,)
+    for question in (*(f"{each} and {LIVE}" for each in matches), *matches):
         found = _find(db, question, word, limit=10, among=among)
         if len(found) > 1:
             raise SessionAmbiguous(", ".join(f"{each.name} ({each.id})" for each in found))

@@ -58,6 +58,8 @@ class Rookery:
             "SHELL": "/bin/sh",
             # Whatever tmux servers this user has, no test finds them.
             "TMUX_TMPDIR": str(folder / "tmux"),
+            # A test decides itself when there is a daemon.
+            "ROOKERY_AUTOSTART": "0",
             **(environment or {}),
         }
         self.project = folder / "project"

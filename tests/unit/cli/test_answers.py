@@ -148,7 +148,7 @@ def test_a_name_without_an_answer_is_no_answer(type_: Type, word: str) -> None:
     code, _, err = type_(daemon, "answer", word)
 
     assert code == 2
-    assert f"an answer is missing:  rookery answer {word} WORDS" in err
+    assert f"An answer is missing:  rookery answer {word} WORDS" in err
     assert not daemon.posted
 
 
@@ -232,7 +232,7 @@ def test_options_that_do_not_go_together_are_refused(type_: Type, words: list[st
     code, _, err = type_(daemon, *words)
 
     assert code == 2
-    assert "Invalid input" in err
+    assert err.startswith("rookery: ")
     assert not daemon.posted
 
 

@@ -12,8 +12,9 @@ from threading import Thread
 
 import pytest
 
-from rookery.cli import daemon_waits, explain
+from rookery.cli import daemon_waits
 from rookery.cli.daemon_waits import await_return, patiently
+from rookery.cli.failures import explain
 from rookery.client import Client, ConnectionLost
 from rookery.home import find_home
 from rookery.model.errors import Answered, NotRunning, TimedOut, Unreadable

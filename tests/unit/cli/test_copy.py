@@ -166,7 +166,7 @@ def test_an_answer_a_block_or_a_prompt_is_printed_without_control_characters(
     [
         ([], [], "ann has no answer yet"),
         (["plain"], ["--block"], "no code block"),
-        ([ANSWER], ["--block", "3"], "there is no code block 3; the text has 2"),
+        ([ANSWER], ["--block", "3"], "There is no code block 3; the text has 2"),
         ([], ["--prompt"], "ann has no prompt yet"),
     ],
 )

@@ -132,7 +132,7 @@ def test_what_was_missed_comes_first_and_each_turn_is_said_to_be_shown(
     lines = shell.out
 
     assert lines == [
-        "(12 earlier turns: rookery output builder)",
+        "(12 earlier turns:  rookery output builder)",
         *("builder  03:04:05", "❯ a", "  A"),
         *("builder  03:04:05", "❯ b", "  B"),
     ]
@@ -261,7 +261,7 @@ def test_ctrl_c_puts_back_what_this_command_brought(daemon: Daemon, shell: Shell
 
     assert code == 130
     assert daemon.put_back == 1
-    assert "Show again:  rookery fg builder" in shell.err
+    assert "Show again:  rookery follow builder" in shell.err
 
 
 def test_ctrl_c_leaves_in_front_what_others_brought(daemon: Daemon, shell: Shell) -> None:
@@ -374,10 +374,18 @@ def test_within_a_session_it_is_refused(
 @pytest.mark.parametrize(
     ("words", "in_front", "said"),
     [
-        (["builder"], [], "builder is in the background now. Show again:  rookery fg builder"),
-        ([], ["b"], "builder is in the background now. Show again:  rookery fg builder"),
+        (
+            ["builder"],
+            [],
+            "builder is in the background now. Show again:  rookery follow builder",
+        ),
+        ([], ["b"], "builder is in the background now. Show again:  rookery follow builder"),
         ([], [], "No session is in the foreground."),
-        (["--all"], ["b"], "builder is in the background now. Show again:  rookery fg builder"),
+        (
+            ["--all"],
+            ["b"],
+            "builder is in the background now. Show again:  rookery follow builder",
+        ),
     ],
 )
 def test_what_is_put_back_is_said(
@@ -394,9 +402,9 @@ def test_what_is_put_back_is_said(
     [
         (
             [],
-            "several sessions are in the foreground: builder, builder. Name one, or use --all.",
+            "Several sessions are in the foreground: builder, builder. Name one, or use --all.",
         ),
-        (["builder", "--all"], "name a session, or use --all."),
+        (["builder", "--all"], "Name a session, or use --all."),
     ],
 )
 def test_which_is_meant_must_be_clear(

@@ -10,7 +10,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from rookery.cli.blocked import BlockedNotices
-from rookery.cli.daemon_waits import WaitGoal, gathered, goes_on
+from rookery.cli.daemon_waits import WaitGoal, WaitPlan, gathered, goes_on
 from rookery.cli.options import examples
 from rookery.cli.render import HELD, local
 from rookery.cli.root import rookery
@@ -470,7 +470,7 @@ def test_sessions_are_given_as_they_get_there_until_there_are_enough() -> None:
     a, b, c = (made(name) for name in "abc")
     daemon = Scripted(wait=[{"there": [b], "awaited": [a, c]}, {"there": [a], "awaited": [c]}])
 
-    there = list(gathered(daemon, ["a", "b", "c"], needed=2, until="stop", timeout=None))
+    there = list(gathered(daemon, ["a", "b", "c"], WaitPlan(2, "stop", None)))
 
     assert [each.name for each in there] == ["b", "a"]
     assert [asked["sessions"] for _, asked in daemon.asked] == [("a", "b", "c"), ("a", "c")]
@@ -480,7 +480,7 @@ def test_sessions_are_given_as_they_get_there_until_there_are_enough() -> None:
 def test_one_that_is_named_twice_is_waited_for_once() -> None:
     daemon = Scripted(wait=[{"there": [made("a")], "awaited": []}])
 
-    there = list(gathered(daemon, ["a", "a"], needed=2, until="stop", timeout=None))
+    there = list(gathered(daemon, ["a", "a"], WaitPlan(2, "stop", None)))
 
     assert len(there) == 1
 
@@ -544,7 +544,7 @@ def test_whoever_waits_for_several_is_told_what_keeps_words_for_one(
     daemon = Slow(wait=[there], sessions=listed(holding=True))
     names = ["worker", "bert"]
 
-    list(gathered(daemon, names, needed=2, until="stop", timeout=None))
+    list(gathered(daemon, names, WaitPlan(2, "stop", None)))
 
     assert capsys.readouterr().err == f"{HELD}\n"
 

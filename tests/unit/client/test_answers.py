@@ -13,7 +13,7 @@ import pytest
 from msgspec import structs
 
 from rookery.api.events import CALLED
-from rookery.cli.events import EventFields
+from rookery.cli.event_stream import EventFields
 from rookery.client import (
     Client,
     daemon,

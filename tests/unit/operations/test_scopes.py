@@ -18,10 +18,13 @@ from rookery.api.mcp.message_tools import SendArguments, run_agent_command, send
 from rookery.config import Settings, Trust
 from rookery.model import facts
 from rookery.model.errors import (
+    BadInput,
     CommandRefused,
     Forbidden,
+    RequestUnknown,
     RookeryError,
     SessionOver,
+    SessionUnknown,
     TokenRevoked,
     WordsRefused,
 )
@@ -29,11 +32,11 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
 from rookery.model.scopes import Identity, Scope
 from rookery.sessions import record_end
-from rookery.store import tokens
+from rookery.store import sessions, tokens
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
-from tests.support.operations import Desk, session_caller
+from tests.support.operations import PROGRAM, Desk, session_caller
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("K5")]
 
@@ -390,3 +393,69 @@ async def test_words_that_are_not_direct_make_a_listener_and_no_relay(
     assert sent.listening is not direct
     assert [(each.caller, each.target) for each in waiting] == ([] if direct else [(EVIL, KID)])
     assert len(talking) == (1 if direct else 0)
+
+
+@pytest.mark.spec("A10")
+async def test_a_part_of_a_name_reads_and_speaks_but_ends_and_decides_nothing(
+    desk: Desk,
+) -> None:
+    await desk.settle("1111", name="web-api")
+
+    assert (await desk.ask("show", session="api")).id == "1111"
+    assert (await desk.ask("send", session="api", words="Hello.")).recipient == "1111"
+    for operation, more in (("end", {}), ("keys", {"keys": ["1"]}), ("rename", {"name": "x"})):
+        with pytest.raises(SessionUnknown, match="Did you mean web-api"):
+            await desk.ask(operation, session="api", **more)
+    with pytest.raises(RequestUnknown):
+        await desk.ask("answer_permission", permission="api", decision="allow")
+
+
+@pytest.mark.spec("A10")
+async def test_a_part_of_a_strangers_name_tells_a_session_nothing(desk: Desk) -> None:
+    for word in ("icti", "victi", "victin"):
+        with pytest.raises(Forbidden) as refused:
+            await desk.ask("show", by=session_caller(EVIL), session=word)
+        assert VICTIM not in str(refused.value)
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    "by",
+    [session_caller(EVIL), Identity(Scope.OWNER, "tcp")],
+)
+async def test_only_the_owner_at_this_computer_gives_an_agent_arguments(
+    desk: Desk, tmp_path: Path, by: Identity
+) -> None:
+    order: dict[str, Any] = {"agent": "demo", "arguments": ("--trust-dialog",)}
+    order["project"] = str(tmp_path)
+
+    with pytest.raises(Forbidden, match="only the owner may pass arguments"):
+        await desk.ask("start", by=by, **order)
+
+    started = await desk.ask("start", **order)
+    launch = await desk.database.read(lambda db: sessions.launch_of(db, started.id))
+    assert launch["command"] == [PROGRAM, "--trust-dialog"]
+
+
+@pytest.mark.spec("I5")
+async def test_the_default_agent_is_started_if_none_is_named(
+    database: ObservedDatabase, clock: FakeClock, tmp_path: Path
+) -> None:
+    journal = Journal("here", clock, readers={})
+    with pytest.raises(BadInput, match="which agent"):
+        await Desk(database, journal).ask("start", project=str(tmp_path))
+
+    desk = Desk(database, journal, Settings(default_agent="codex"))
+    assert (await desk.ask("start", project=str(tmp_path))).agent == "codex"
+
+
+@pytest.mark.spec("E7", "D2")
+async def test_a_request_that_is_known_does_not_end_a_wait(desk: Desk) -> None:
+    asked = facts.InputAsked(VICTIM, "permission", "May it?")
+    await desk.database.write(lambda db: desk.journal.append(db, asked))
+    since = (await desk.session(VICTIM)).since
+
+    assert (await desk.ask("wait", session=VICTIM)).is_asking
+    with anyio.move_on_after(0.05) as waiting:
+        await desk.ask("wait", session=VICTIM, known=(since,))
+    assert waiting.cancelled_caught

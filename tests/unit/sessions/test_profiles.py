@@ -142,7 +142,7 @@ async def test_a_profile_is_kept_when_a_session_is_resumed(desk: Desk) -> None:
     [
         ({"profile": "wrok"}, ProfileUnknown, "free, own, plain, work"),
         ({"profile": "work", "agent": "demo"}, BadInput, "starts claude"),
-        ({}, BadInput, "name an agent or a profile"),
+        ({}, BadInput, "which agent"),
     ],
 )
 async def test_a_profile_that_cannot_be_used_is_refused(

@@ -139,6 +139,69 @@ def test_the_beginning_of_a_native_id_or_of_an_ended_sessions_name_is_enough(
 
 
 @pytest.mark.spec("A10")
+def test_a_part_of_a_name_is_enough_where_a_mistake_does_no_harm(
+    db: Connection, add: Add
+) -> None:
+    api = add("1111aaaa", name="web-api")
+    add("2222bbbb", name="docs")
+
+    assert session_lookup.resolve(db, "api", by_part=True) == api
+    with pytest.raises(
+        SessionUnknown, match=r"There is no session 'api'. Did you mean web-api"
+    ):
+        session_lookup.resolve(db, "api")
+
+
+@pytest.mark.spec("A10")
+def test_a_prefix_is_preferred_to_a_part_and_a_live_session_to_an_ended_one(
+    db: Connection, add: Add, end: End
+) -> None:
+    end(add("1111aaaa", name="api-old"))
+    live = add("2222bbbb", name="web-api")
+    assert session_lookup.resolve(db, "api", by_part=True) == live
+
+    first = add("3333cccc", name="api-new")
+    assert session_lookup.resolve(db, "api", by_part=True) == first
+    assert session_lookup.resolve(db, "api-o", by_part=True).name == "api-old"
+
+
+@pytest.mark.spec("A10")
+def test_an_ambiguous_part_lists_whom_it_could_mean(db: Connection, add: Add) -> None:
+    add("1111aaaa", name="web-api")
+    add("2222bbbb", name="old-api")
+
+    with pytest.raises(SessionAmbiguous, match=r"old-api \(2222bbbb\), web-api \(1111aaaa\)"):
+        session_lookup.resolve(db, "api", by_part=True)
+
+
+@pytest.mark.spec("A10")
+def test_parts_and_suggestions_come_only_from_the_sessions_that_may_be_reached(
+    db: Connection, add: Add
+) -> None:
+    near, far = add("1111aaaa", name="web-api"), add("2222bbbb", name="api-far")
+
+    assert session_lookup.resolve(db, "api", among={near.id}, by_part=True) == near
+    with pytest.raises(SessionUnknown) as told:
+        session_lookup.resolve(db, "api-fax", among={near.id}, by_part=True)
+    assert far.name not in str(told.value)
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.parametrize(("word", "name"), [("ap", "pia"), ("aip", "api"), ("API", "api")])
+def test_an_unknown_name_is_told_the_nearest_one(
+    db: Connection, add: Add, word: str, name: str
+) -> None:
+    add("1111aaaa", name=name)
+
+    with pytest.raises(SessionUnknown) as told:
+        session_lookup.resolve(db, word)
+
+    said = f"There is no session '{word}'"
+    assert str(told.value).startswith(said)
+    assert (f". Did you mean {name}?" in str(told.value)) is (word != "ap")
+
+
+@pytest.mark.spec("A10")
 def test_that_an_abbreviated_id_is_too_short_is_said(db: Connection, add: Add) -> None:
     add("0c41aaaa", name="parser")
 

@@ -22,6 +22,7 @@ from rookery.ports.agent import (
     LaunchSpec,
     ScreenDialect,
 )
+from rookery.ports.arguments import NOTHING, ReservedArguments
 
 #: ``dontAsk`` denies what it would ask about; in ``auto`` a model decides instead of a person.
 MODES: Mapping[str, Autonomy] = {
@@ -75,6 +76,24 @@ def why_not(words: str) -> str:
     return ""
 
 
+#: Options that would replace Rookery's settings, tools or session id, that disable hooks, or
+#: that run something else than a conversation in this terminal.
+RESERVED = ReservedArguments(
+    options={
+        **dict.fromkeys(("--settings", "--mcp-config", "--session-id"), NOTHING),
+        **dict.fromkeys(("--bare", "--safe-mode"), NOTHING),
+        **dict.fromkeys(("-p", "--print", "--bg", "--background"), NOTHING),
+        **dict.fromkeys(("--cloud", "--environment", "--desktop", "--teleport"), NOTHING),
+        **dict.fromkeys(("-c", "--continue", "-r", "--resume"), "rookery resume"),
+        **dict.fromkeys(("--from-pr", "--fork-session"), "rookery fork"),
+        "--model": "--model",
+        **dict.fromkeys(
+            ("--permission-mode", "--dangerously-skip-permissions"), "--permission-mode"
+        ),
+    }
+)
+
+
 CLAUDE = Agent(
     name=NAME,
     program="claude",
@@ -102,4 +121,5 @@ CLAUDE = Agent(
     screen=ScreenDialect(read=screen.read, keys=KEYS),
     transcript=TRANSCRIPT,
     settings=SETTINGS,
+    reserved=RESERVED,
 )

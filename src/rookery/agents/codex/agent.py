@@ -27,6 +27,7 @@ from rookery.ports.agent import (
     LaunchSpec,
     ScreenDialect,
 )
+from rookery.ports.arguments import NOTHING, ReservedArguments
 
 #: ``plan`` and ``default`` are Rookery's names; the others are Codex's sandboxes, in which it
 #: runs commands.
@@ -98,6 +99,25 @@ def why_not(words: str) -> str:
     return ""
 
 
+#: Options that would replace Rookery's hooks or tools, or run Codex somewhere else.
+RESERVED = ReservedArguments(
+    options={
+        **dict.fromkeys(("--no-daemon", "--remote"), NOTHING),
+        **dict.fromkeys(("-C", "--cd"), "--project"),
+        **dict.fromkeys(("-m", "--model"), "--model"),
+        **dict.fromkeys(("-s", "--sandbox", "--full-auto"), "--permission-mode"),
+        "--dangerously-bypass-approvals-and-sandbox": "--permission-mode",
+    },
+    setting_options={
+        "-c": "",
+        "--config": "",
+        "--enable": "features.",
+        "--disable": "features.",
+    },
+    settings=("hooks", "features.hooks", "mcp_servers.rookery"),
+)
+
+
 CODEX = Agent(
     name=NAME,
     program="codex",
@@ -119,4 +139,5 @@ CODEX = Agent(
     ),
     transcript=TRANSCRIPT,
     settings=SETTINGS,
+    reserved=RESERVED,
 )

@@ -25,6 +25,7 @@ from rookery.ports.agent import (
     LaunchSpec,
     ScreenDialect,
 )
+from rookery.ports.arguments import NOTHING, ReservedArguments
 
 MODES: Mapping[str, Autonomy] = {
     "plan": Autonomy.READ,
@@ -42,6 +43,20 @@ def command_line(spec: LaunchSpec) -> CommandLine:
     if spec.permission_mode:
         argv += ["--approval-mode", spec.permission_mode]
     return CommandLine(tuple(argv), {})
+
+
+#: Options that would replace Rookery's session id, or run something else than a conversation
+#: in this terminal.
+RESERVED = ReservedArguments(
+    options={
+        **dict.fromkeys(("--session-id", "--list-sessions", "--delete-session"), NOTHING),
+        **dict.fromkeys(("-p", "--prompt", "--acp", "--experimental-acp"), NOTHING),
+        **dict.fromkeys(("-i", "--prompt-interactive"), "PROMPT"),
+        **dict.fromkeys(("-r", "--resume"), "rookery resume"),
+        **dict.fromkeys(("-m", "--model"), "--model"),
+        **dict.fromkeys(("-y", "--yolo", "--approval-mode"), "--permission-mode"),
+    }
+)
 
 
 GEMINI = Agent(
@@ -65,4 +80,5 @@ GEMINI = Agent(
     screen=ScreenDialect(read=screen.read, keys=KEYS, speech=screen.SPEECH),
     transcript=TRANSCRIPT,
     settings=SETTINGS,
+    reserved=RESERVED,
 )

@@ -33,6 +33,7 @@ from rookery.ports.agent import (
     LaunchSpec,
     ScreenDialect,
 )
+from rookery.ports.arguments import NOTHING, ReservedArguments
 
 #: The environment variable with settings that are added to all others.
 CONFIG_VARIABLE = "OPENCODE_CONFIG_CONTENT"
@@ -137,6 +138,19 @@ def _table(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
+#: Options that would choose another conversation, or run without Rookery's plugin.
+RESERVED = ReservedArguments(
+    options={
+        "--pure": NOTHING,
+        "--prompt": "PROMPT",
+        **dict.fromkeys(("-s", "--session", "-c", "--continue"), "rookery resume"),
+        "--fork": "rookery fork",
+        **dict.fromkeys(("-m", "--model"), "--model"),
+        "--agent": "--permission-mode",
+    }
+)
+
+
 OPENCODE = Agent(
     name=NAME,
     program="opencode",
@@ -155,4 +169,5 @@ OPENCODE = Agent(
     ),
     screen=ScreenDialect(read=screen.read, keys=KEYS),
     settings=SETTINGS,
+    reserved=RESERVED,
 )

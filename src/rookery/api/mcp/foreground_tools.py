@@ -10,8 +10,8 @@ from rookery.operations.foreground import Background, Foreground
 
 #: The advice after a session was put into the foreground.
 IN_FRONT = (
-    "What it says is shown where your person runs `rookery fg`; whoever runs it later gets what"
-    " was missed. It gives you nothing to read: go on, or end your turn."
+    "What it says is shown where your person runs `rookery follow`; whoever runs it later gets"
+    " what was missed. It gives you nothing to read: go on, or end your turn."
 )
 
 
@@ -51,5 +51,5 @@ async def background(context: ToolContext, params: OnSession) -> PutBackward:
     more. Twice does nothing.
     """
     answer: Background = await context.ask("background", session=params.session_id)
-    advice = "It goes on unseen; your person sees what was missed with `rookery fg`."
+    advice = "It goes on unseen; your person sees what was missed with `rookery follow`."
     return PutBackward(answer.session, answer.channel, answer.was_in_front, advice)

@@ -1,23 +1,30 @@
-"""The commands that ask for an answer and print the turns of a session."""
+"""The command that sends a message, waits, and prints the answer."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from functools import partial
 from time import monotonic
-from typing import IO
+from typing import IO, TypedDict, Unpack
 
 import click
 
-from rookery.cli.blocked import how_to_answer, open_requests
 from rookery.cli.completion import of_session
 from rookery.cli.daemon_waits import goes_on, patiently, stoppable
 from rookery.cli.exit_codes import FAILED
-from rookery.cli.options import SECONDS, as_json, from_file, pass_client
+from rookery.cli.failures import fail
+from rookery.cli.options import SECONDS, as_json, examples, from_file, pass_client
+from rookery.cli.person_needed import (
+    fails_when_asked,
+    on_permission_option,
+    person_needed,
+    tell_of_dialog,
+)
 from rookery.cli.prompts import words_of
-from rookery.cli.render import complain, remark, reply, say, show_json
+from rookery.cli.render import remark, reply, say_verbatim, show_json
 from rookery.cli.seen import note_seen
 from rookery.cli.send import wait_for_departure
+from rookery.cli.wait_line import shown_during, wait_line
 from rookery.client import Client
 from rookery.client.messages import (
     DeliveryInfo,
@@ -27,29 +34,33 @@ from rookery.client.messages import (
     send_message,
     show_answer,
 )
-from rookery.client.sessions import (
-    SessionInfo,
-    TurnInfo,
-)
+from rookery.client.sessions import SessionInfo, TurnInfo, show_session
 from rookery.model.reason_texts import first_line
 
 
-@click.command()
+class AskOptions(TypedDict):
+    name: str
+    words: tuple[str, ...]
+    file: IO[bytes] | None
+    timeout: float
+    on_permission: str | None
+    as_json: bool
+
+
+@click.command(
+    epilog=examples(
+        'rookery ask api "Do the tests pass?"',
+        "rookery ask api --timeout 60 --on-permission fail - < question.md",
+    )
+)
 @click.option("--timeout", type=SECONDS, default=600.0, show_default=True, help="Seconds.")
+@on_permission_option
 @from_file
 @as_json
 @of_session
 @click.argument("words", nargs=-1)
 @pass_client
-def ask(  # noqa: PLR0913 - its options
-    daemon: Client,
-    *,
-    name: str,
-    words: tuple[str, ...],
-    file: IO[bytes] | None,
-    timeout: float,
-    as_json: bool,
-) -> None:
+def ask(daemon: Client, **given: Unpack[AskOptions]) -> None:
     """Send a message to a session, wait, and print its answer. Exits with 1 if the turn failed.
 
     It is a turn of its own, and is not joined with other waiting messages.
@@ -57,11 +68,12 @@ def ask(  # noqa: PLR0913 - its options
     "-" reads standard input. Other users of this computer can see the arguments of a command
     while it waits, but not standard input.
     """
-    text = words_of(words, file)
+    name, as_json = given["name"], given["as_json"]
+    text = words_of(given["words"], given["file"])
     sent = send_message(daemon, name, text, MessageOptions(alone=True))
     _tell_if_kept(daemon, sent)
     with stoppable(name):
-        outcome = _wait_for_outcome(daemon, name, sent.id, timeout)
+        outcome = _wait_for_outcome(daemon, sent, given)
         if outcome.is_command:
             _tell_of_command(outcome, as_json=as_json)
             return
@@ -69,15 +81,19 @@ def ask(  # noqa: PLR0913 - its options
     if as_json:
         show_json(turn)
     elif turn.how != "failed":
-        say(turn.answer)
+        say_verbatim(turn.answer)
         _tell_if_unread(turn, outcome.session)
         note_seen(daemon, outcome.session.id, [turn.ended_at])
+    exit_by_turn(turn, outcome.session)
+
+
+def exit_by_turn(turn: TurnInfo, session: SessionInfo) -> None:
+    """End the command with 1 if a turn did not finish, and print why."""
     if turn.how == "failed":
-        complain(f"the turn failed: {turn.answer or first_line(outcome.session.reason)}")
+        why = turn.answer or first_line(session.reason)
+        fail("turn-failed", f"The turn failed: {why}", FAILED)
     elif turn.how != "finished":
-        complain(f"the turn was {turn.how}.")
-    if turn.how != "finished":
-        sys.exit(FAILED)
+        fail(f"turn-{turn.how}", f"The turn was {turn.how}.", FAILED)
 
 
 def _tell_if_unread(turn: TurnInfo, session: SessionInfo) -> None:
@@ -97,22 +113,31 @@ def _tell_if_kept(daemon: Client, sent: MessageInfo) -> None:
         remark(progress.fate)
 
 
-def _wait_for_outcome(daemon: Client, name: str, message: int, timeout: float) -> DeliveryInfo:
+def _wait_for_outcome(daemon: Client, sent: MessageInfo, options: AskOptions) -> DeliveryInfo:
     """Wait until a message is answered; report at once if its session asks the user."""
-    deadline = monotonic() + timeout
+    deadline = monotonic() + options["timeout"]
     known_since: str | None = None
-    while True:
-        outcome = patiently(
-            daemon,
-            partial(await_outcome, daemon, message, known_since=known_since),
-            timeout=max(deadline - monotonic(), 0.1),
-            otherwise=goes_on(name),
-        )
-        if outcome.is_settled or monotonic() > deadline:
-            return outcome
-        if outcome.session.is_asking:
-            known_since = outcome.session.since
-            _tell_of_dialog(daemon, outcome.session)
+    with wait_line(daemon, _recipient(daemon, sent)) as line:
+        while True:
+            ask = partial(await_outcome, daemon, sent.id, known_since=known_since)
+            outcome = patiently(
+                daemon,
+                shown_during(line, ask),
+                timeout=max(deadline - monotonic(), 0.1),
+                otherwise=goes_on(options["name"]),
+            )
+            if outcome.is_settled or monotonic() > deadline:
+                return outcome
+            if outcome.session.is_asking and outcome.session.since != known_since:
+                if fails_when_asked(options["on_permission"]):
+                    raise person_needed(daemon, outcome.session)
+                known_since = outcome.session.since
+                tell_of_dialog(daemon, outcome.session)
+
+
+def _recipient(daemon: Client, sent: MessageInfo) -> Iterator[SessionInfo]:
+    """Yield the session that gets a message; it is read only if its state is shown."""
+    yield show_session(daemon, sent.recipient)
 
 
 def _tell_of_command(delivery: DeliveryInfo, *, as_json: bool) -> None:
@@ -121,8 +146,3 @@ def _tell_of_command(delivery: DeliveryInfo, *, as_json: bool) -> None:
     accepted = {"message": delivery.message.json, "session": delivery.session.json}
     text = f"{name} has taken the command. See its screen:  rookery screen {name}"
     reply({"command": True, **accepted}, text, as_json=as_json)
-
-
-def _tell_of_dialog(daemon: Client, session: SessionInfo) -> None:
-    complain(f"{session.name} waits for you: {first_line(session.reason)}")
-    remark(f"  {how_to_answer(session, open_requests(daemon, session.id))}")

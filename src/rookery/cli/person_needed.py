@@ -1,0 +1,51 @@
+"""What a waiting command does when an agent asks its person something."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from rookery.cli.blocked import how_to_answer, open_requests
+from rookery.cli.render import complain_of, remark
+from rookery.client import Client
+from rookery.client.sessions import SessionInfo
+from rookery.model.errors import PersonNeeded
+from rookery.model.reason_texts import first_line
+
+C = TypeVar("C", bound=Callable[..., object])
+
+WAIT, FAIL = "wait", "fail"
+
+#: The wait is over, and what the session asks is reported.
+REPORT = "report"
+
+
+def on_permission_option(command: C) -> C:
+    """Add the option that says what happens when the agent needs a person."""
+    option = click.option(
+        "--on-permission",
+        type=click.Choice([WAIT, FAIL]),
+        help="When the agent asks you something: go on waiting, or exit with 6 at once."
+        " Default: wait in a terminal, else fail.",
+    )
+    return option(command)
+
+
+def fails_when_asked(chosen: str | None) -> bool:
+    """Return whether a command ends when the agent needs a person, by option or by default."""
+    return chosen == FAIL or (chosen is None and not sys.stdin.isatty())
+
+
+def tell_of_dialog(daemon: Client, session: SessionInfo) -> None:
+    """Print what a session asks, and how to answer."""
+    complain_of(f"{session.name} waits for you: {first_line(session.reason)}")
+    remark(f"  Answer:  {how_to_answer(session, open_requests(daemon, session.id))}")
+
+
+def person_needed(daemon: Client, session: SessionInfo) -> PersonNeeded:
+    """Return the error that ends a command because its session asks something."""
+    how = how_to_answer(session, open_requests(daemon, session.id))
+    return PersonNeeded(f"{session.name} waits for you: {first_line(session.reason)}", how=how)

@@ -1,0 +1,49 @@
+"""The program's name as the user called it, for the commands that texts suggest."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+#: How commands are written in texts, whatever the program is called.
+WRITTEN = "rookery"
+
+#: Where a text suggests a command: after two blanks within a line.
+_SUGGESTED = re.compile(rf"(?<=\S {{2}}){WRITTEN}(?= [a-z-])")
+
+#: Rookery's own sentences may also begin with a command, or quote one.
+_BEFORE = r"(?<=\S {2})|(?<=[`(])|(?<=^ {2})|(?<=^ {4})|^"
+_MENTIONED = re.compile(rf"(?:{_BEFORE}){WRITTEN}(?= [a-z-])", re.MULTILINE)
+
+
+def program_name() -> str:
+    """Return the command with which the user calls this program from this folder."""
+    program = Path(sys.argv[0])
+    # Without a folder it was found on the PATH; other programs only use this module.
+    if program.name == sys.argv[0] or program.name != WRITTEN:
+        return WRITTEN
+    on_path = shutil.which(WRITTEN)
+    if on_path and Path(on_path).resolve() == program.resolve():
+        return WRITTEN
+    try:
+        return str(program.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(program)
+
+
+def with_program_name(text: str) -> str:
+    """Write the suggested commands of a text so that the user can type them here."""
+    return _renamed(_SUGGESTED, text)
+
+
+def with_program_name_in_prose(text: str) -> str:
+    """Do the same in a sentence of Rookery's own, which may quote commands."""
+    return _renamed(_MENTIONED, text)
+
+
+def _renamed(where: re.Pattern[str], text: str) -> str:
+    if WRITTEN not in text or (name := program_name()) == WRITTEN:
+        return text
+    return where.sub(lambda _: name, text)

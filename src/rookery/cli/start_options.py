@@ -1,0 +1,227 @@
+"""The options with which sessions are started, and the request that is made of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, TypedDict, TypeVar
+
+import click
+
+from rookery.agents.names import NAMES, PROJECT_FILES
+from rookery.cli.completion import agent_names, folders, permission_modes
+from rookery.cli.options import SECONDS, as_json, not_empty
+from rookery.cli.person_needed import on_permission_option
+from rookery.cli.prompts import prompt_of
+from rookery.cli.render import remark
+from rookery.cli.report import warn_of_missing_hooks
+from rookery.cli.workspace_texts import describe_start
+from rookery.client import Client
+from rookery.client.sessions import SessionInfo, StartOrder, start_session
+from rookery.environment import FROM_CALLER
+from rookery.model.errors import Answered, BadInput
+from rookery.model.suggestions import did_you_mean
+
+C = TypeVar("C", bound=Callable[..., object])
+
+#: The agent that runs any program: its words are a command line.
+SHELL = "shell"
+
+
+class StartOptions(TypedDict):
+    agent: str
+    name: str
+    project: str
+    runtime: str
+    model: str
+    permission_mode: str
+    no_tools: bool
+    tags: tuple[str, ...]
+    profile: str
+    worktree: str | None  #: its branch; empty for the usual one, ``None`` for no worktree
+    base: str
+    file: IO[bytes] | None
+    timeout: float | None
+    on_permission: str | None
+    as_json: bool
+    prompt: tuple[str, ...]
+    arguments: tuple[str, ...]  #: what follows "--"
+
+
+class StartCommand(click.Command):
+    """A command whose words after "--" are for the agent's program, not for Rookery."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        own, others = args[:at], args[at + 1 :]
+        remaining = super().parse_args(ctx, own)
+        ctx.params["arguments"] = tuple(others)
+        return remaining
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- ARGS...]"]
+
+
+def start_options(command: C) -> C:
+    """Add the options that describe the session to start."""
+    for option in reversed(
+        (
+            click.option(
+                "--agent",
+                "-a",
+                default="",
+                shell_complete=agent_names,
+                help=f"{', '.join(NAMES)}. Default: the first word, or default_agent.",
+            ),
+            click.option(
+                "--profile",
+                "-P",
+                default="",
+                help="Profile of the configuration, instead of an agent.",
+            ),
+            click.option(
+                "--name",
+                "-n",
+                default="",
+                callback=not_empty,
+                help="Default: made of the prompt.",
+            ),
+            click.option(
+                "--project",
+                "-p",
+                default=".",
+                shell_complete=folders,
+                help="Folder to work in. Default: this one.",
+            ),
+            click.option("--runtime", default="tmux", show_default=True),
+            click.option("--model", "-m", default="", help="Default: the agent's own choice."),
+            click.option(
+                "--permission-mode",
+                default="",
+                shell_complete=permission_modes,
+                help="Default: the agent's own.",
+            ),
+            click.option("--no-tools", is_flag=True, help="Without Rookery's tools (MCP)."),
+            click.option("--tag", "-t", "tags", multiple=True, help="Tag it. Can be repeated."),
+            click.option(
+                "--worktree",
+                "-w",
+                is_flag=False,
+                flag_value="",
+                metavar="[BRANCH]",
+                help="In a git worktree of its own. Default branch: rookery/NAME.",
+            ),
+            click.option(
+                "--base", default="", help="Commit or branch from which it begins; else HEAD."
+            ),
+            click.option(
+                "--file", "-f", type=click.File("rb"), help="Read the prompt from a file."
+            ),
+            click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit."),
+            on_permission_option,
+            as_json,
+            click.argument("prompt", nargs=-1, shell_complete=agent_names),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def begin(daemon: Client, options: StartOptions, *, prompt: str | None = None) -> SessionInfo:
+    """Start the session that the options describe, and warn of what limits it.
+
+    ``prompt`` replaces the prompt of the options.
+    """
+    agent, words = _agent_and_words(options)
+    is_shell = agent == SHELL
+    arguments = options["arguments"]
+    if prompt is None:
+        prompt = "" if is_shell else prompt_of(words, options["file"])
+    order = StartOrder(
+        agent=agent,
+        name=options["name"],
+        project=str(Path(options["project"]).expanduser().absolute()),
+        runtime=options["runtime"],
+        model=options["model"],
+        permission_mode=options["permission_mode"],
+        prompt=prompt,
+        command=[*words, *arguments] if is_shell else [],
+        environment=environment_here(),
+        tools=not options["no_tools"],
+        arguments=[] if is_shell else [*arguments],
+        tags=[*options["tags"]],
+        profile=options["profile"],
+        worktree=options["worktree"] is not None,
+        branch=_branch(options),
+        base=options["base"],
+    )
+    try:
+        session = start_session(daemon, order)
+    except Answered as refusal:
+        raise _with_hint(refusal, words, order.command) from refusal
+    _warn(daemon, session)
+    return session
+
+
+def has_prompt(options: StartOptions) -> bool:
+    """Return whether the options contain a prompt."""
+    return bool(_agent_and_words(options)[1] or options["file"])
+
+
+def is_for_shell(options: StartOptions) -> bool:
+    return _agent_and_words(options)[0] == SHELL
+
+
+def _agent_and_words(options: StartOptions) -> tuple[str, tuple[str, ...]]:
+    """Return the agent, which may be the first word, and the other words."""
+    agent, words = options["agent"], options["prompt"]
+    if options["worktree"] and not _branch(options):
+        words = (options["worktree"], *words)
+    if agent or options["profile"] or not words or words[0] not in NAMES:
+        return agent, words
+    return words[0], words[1:]
+
+
+def _branch(options: StartOptions) -> str:
+    """Return the branch of --worktree; an agent or a prompt after that option is no branch."""
+    value = options["worktree"] or ""
+    is_agent = value in NAMES and not options["agent"] and not options["profile"]
+    return "" if is_agent or len(value.split()) > 1 else value
+
+
+def _warn(daemon: Client, session: SessionInfo) -> None:
+    if project_settings := _project_settings(session):
+        remark(f"This project has settings of its own for {session.agent}: {project_settings}.")
+    if session.workspace:
+        remark(describe_start(session.workspace))
+    warn_of_missing_hooks(daemon, session)
+
+
+def _project_settings(session: SessionInfo) -> str:
+    """Name the project files that may run programs once the agent trusts the folder."""
+    folder = Path(session.project_path)
+    names = PROJECT_FILES.get(session.agent, ())
+    present = [name for name in names if (folder / name).exists()]
+    return (
+        ", ".join(present) if folder != Path.home() else ""
+    )  # in the home they are the user's
+
+
+def _with_hint(
+    refusal: Answered, words: Sequence[str], command: Sequence[str]
+) -> Answered | BadInput:
+    """Add a hint for a whole command line in one argument, and for a misspelt agent."""
+    if refusal.code == "program-missing" and len(command) == 1 and " " in command[0]:
+        return Answered(refusal.code, f"{refusal} Or leave out the quotes:  -- {command[0]}")
+    near = did_you_mean(words[0], NAMES) if words else ""
+    if refusal.details.get("missing") == "agent" and near:
+        return BadInput(f"{words[0]!r} is no agent. {near}")
+    return refusal
+
+
+def environment_here() -> dict[str, str]:
+    """Return the variables that the daemon may use; empty within a session."""
+    if "ROOKERY_BADGE" in os.environ:
+        return {}
+    return {name: os.environ[name] for name in FROM_CALLER if name in os.environ}

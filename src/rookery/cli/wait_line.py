@@ -1,0 +1,145 @@
+"""The line on standard error that shows what a command waits for, in a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Thread
+from time import monotonic
+from typing import TypeVar
+
+from rookery.cli.daemon_waits import TimedRequest
+from rookery.cli.event_stream import ShownEvent, read_events
+from rookery.cli.render import one_line, remark
+from rookery.cli.tables import cut, width_here
+from rookery.client import Client
+from rookery.client.sessions import SessionInfo
+from rookery.model.errors import Answered, RookeryError
+
+T = TypeVar("T")
+
+#: Moves to the start of the line and clears it.
+_CLEAR = "\r\x1b[K"
+
+#: Seconds between two updates of the line.
+REDRAW_INTERVAL_S = 1.0
+
+#: What a session does after an event of a kind; other kinds change nothing.
+_STATES = {
+    "session-started": "idle",
+    "turn-started": "working",
+    "input-settled": "working",
+    "turn-ended": "idle",
+    "session-ended": "ended",
+}
+
+
+@dataclass(slots=True)
+class WaitLine:
+    """Shows the name, the state and the tool of sessions, and the seconds waited."""
+
+    names: dict[str, str]  #: of the sessions, by id
+    states: dict[str, str]
+    shows_tools: bool = False  #: print a line for each tool, as well
+    tools: dict[str, str] = field(default_factory=dict)
+    began: float = field(default_factory=monotonic)
+    _unshown: list[str] = field(default_factory=list)
+    _is_drawn: bool = False
+
+    def follow(self, daemon: Client) -> None:
+        """Learn from the daemon's events what the sessions do, until it stops."""
+        try:
+            for event in read_events(daemon.lines("events")):
+                self.learn(event)
+        except RookeryError:
+            return  # the command itself reports that the daemon has stopped
+
+    def learn(self, event: ShownEvent) -> None:
+        """Take in an event."""
+        fact = event.fact
+        session = fact.session
+        if session not in self.names:
+            return
+        if event.kind == "tool-called":
+            self.tools[session] = one_line(fact.tool)
+            self._unshown.append(self.tools[session])
+        elif event.kind == "input-asked":
+            self.states[session] = fact.asks
+        elif event.kind in _STATES:
+            self.states[session] = _STATES[event.kind]
+        if event.kind in {"tool-used", *_STATES}:
+            self.tools[session] = ""
+
+    def draw(self) -> None:
+        """Write the line over the last one; tools that ran since then stay above it."""
+        while self.shows_tools and self._unshown:
+            self.clear()
+            remark(f"  {cut(self._unshown.pop(0), width_here() - 3)}")
+        _write(f"{_CLEAR}{cut(self.text(), width_here() - 1)}")
+        self._is_drawn = True
+
+    def clear(self) -> None:
+        """Remove the line, so that other text can be printed."""
+        if self._is_drawn:
+            _write(_CLEAR)
+            self._is_drawn = False
+
+    def text(self) -> str:
+        """Return what the line says now: `api working 12s · Bash`."""
+        seconds = f"{int(monotonic() - self.began)}s"
+        if len(self.names) == 1:
+            ((session, name),) = self.names.items()
+            tool = self.tools.get(session, "")
+            return f"{name} {self.states[session]} {seconds}" + (f" · {tool}" if tool else "")
+        doing = ", ".join(f"{name} {self.states[each]}" for each, name in self.names.items())
+        return f"{seconds} · {doing}"
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def shown_during(line: WaitLine | None, ask: TimedRequest[T]) -> TimedRequest[T]:
+    """Return a request that redraws the line each second while the daemon holds it."""
+    if line is None:
+        return ask
+
+    def ask_in_steps(*, timeout: float) -> T:
+        deadline = monotonic() + timeout
+        try:
+            while True:
+                line.draw()
+                try:
+                    return ask(timeout=min(max(deadline - monotonic(), 0.1), REDRAW_INTERVAL_S))
+                except Answered as refusal:
+                    if refusal.code != "still-working" or monotonic() >= deadline:
+                        raise
+        finally:
+            line.clear()
+
+    return ask_in_steps
+
+
+@contextmanager
+def wait_line(
+    daemon: Client, sessions: Iterable[SessionInfo], *, shows_tools: bool = False
+) -> Iterator[WaitLine | None]:
+    """Show a line while the body waits; none if standard error is no terminal."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield None
+        return
+    found = [*sessions]
+    line = WaitLine(
+        {each.id: each.name for each in found},
+        {each.id: each.state for each in found},
+        shows_tools=shows_tools,
+    )
+    Thread(target=line.follow, args=(daemon,), daemon=True).start()
+    try:
+        yield line
+    finally:
+        line.clear()
