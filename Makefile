@@ -84,7 +84,7 @@ format: ## format and fix what can be fixed
 lock: ## update requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV)
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header \
-	  --python-version 3.11 --group dev -o requirements.lock pyproject.toml
+	  --python-version 3.11 --group dev --extra tui -o requirements.lock pyproject.toml
 
 audit: setup ## check the locked packages for known vulnerabilities
 	@scripts/audit $(PIP_AUDIT)
