@@ -18,6 +18,7 @@ from rookery.quick_python_import import import_quickly
 #: The commands by purpose, each with its module. The help keeps this order.
 SECTIONS: dict[str, dict[str, str]] = {
     "Sessions": {
+        "tui": "terminal_interface",
         "start": "start",
         "run": "run",
         "ls": "ls",

@@ -11,7 +11,7 @@ import re
 import shlex
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -35,6 +35,31 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 class ConnectionLost(NotRunning):
     """The daemon stopped"""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStream:
+    """An answer of the daemon that grows, such as the events."""
+
+    connection: socket.socket
+    request: bytes
+
+    def texts(self) -> Iterator[str]:
+        """Yield what the daemon sends, as ``Client.texts`` does."""
+        try:
+            with self.connection.makefile("rb") as answer:
+                self.connection.sendall(self.request)
+                if b" 200 " not in (first := answer.readline()):
+                    _read(first + answer.read())  # raises the error that the answer describes
+                for lines in _unchunked(answer):
+                    yield lines.decode(errors="replace")
+        except OSError as error:
+            raise _connection_lost() from error
+
+    def close(self) -> None:
+        """End the stream: the thread that reads it gets ``ConnectionLost``."""
+        with suppress(OSError):  # the daemon has closed it already
+            self.connection.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass(frozen=True)
@@ -115,16 +140,15 @@ class Client:
 
         The last line break of a block is left out.
         """
+        with self.opened(*path, **query) as stream:
+            yield from stream.texts()
+
+    @contextmanager
+    def opened(self, *path: str, **query: object) -> Iterator[OpenStream]:
+        """Open a stream that another thread may close."""
         target = f"{_path(path)}?{_query_string(query)}"
-        try:
-            with self._connected() as connection, connection.makefile("rb") as answer:
-                connection.sendall(self._head("GET", target, 0))
-                if b" 200 " not in (first := answer.readline()):
-                    _read(first + answer.read())  # raises the error that the answer describes
-                for lines in _unchunked(answer):
-                    yield lines.decode(errors="replace")
-        except OSError as error:
-            raise _connection_lost() from error
+        with self._connected() as connection:
+            yield OpenStream(connection, self._head("GET", target, 0))
 
     def _connected(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX)

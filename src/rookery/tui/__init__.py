@@ -1,0 +1,1 @@
+"""The terminal interface: a screen that stays open and shows which session needs you."""

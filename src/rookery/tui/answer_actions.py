@@ -1,0 +1,219 @@
+"""The keys that answer what the selected session asks, without attaching."""
+
+from __future__ import annotations
+
+from functools import partial
+from time import monotonic
+
+from rookery.client.permissions import (
+    RequestInfo,
+    allow_request,
+    answer_request,
+    deny_request,
+    show_request,
+)
+from rookery.tui import command_lines
+from rookery.tui.answer_dialog import AnswerDialog
+from rookery.tui.answering import (
+    AnswerDraft,
+    can_allow,
+    can_choose,
+    can_write,
+    last_answer_text,
+    takes_one_key,
+)
+from rookery.tui.board_screen import BoardScreen
+from rookery.tui.dialogs import PageScreen, TextDialog
+from rookery.tui.request_text import answer_keys, request_lines
+from rookery.tui.session_view import asked
+
+#: Seconds in which a request that replaced another one takes no key: the key was meant for
+#: the request before it.
+ARMING_DELAY_S = 0.6
+
+#: Seconds for an answer to take effect in the agent.
+DELIVERY_TIMEOUT_S = 60.0
+
+
+class AnswerActions(BoardScreen):
+    """Answers the request that is shown, by its id."""
+
+    _changed_at = 0.0  #: when another request took the place of the shown one by itself
+    _answered: frozenset[str] = frozenset()  #: requests that were answered here
+
+    def note_request(self, *, before: RequestInfo | None, now: RequestInfo | None) -> None:
+        """Note that the session's own next request has replaced the shown one."""
+        if before and now and before.id != now.id and before.session == now.session:
+            self._changed_at = monotonic()
+
+    def _request(self) -> RequestInfo | None:
+        """Return the request that keys may answer now; otherwise say why there is none."""
+        session = self.session
+        request = self.board.request_of(session.id) if session else None
+        if session is None or request is None:
+            name = session.name if session else "No session"
+            self.say(f"{name} asks nothing that can be answered here.")
+            return None
+        shown = self.preview.card.shown
+        if shown is None or shown.request.id != request.id or request.id in self._answered:
+            return None
+        if monotonic() - self._changed_at < ARMING_DELAY_S:
+            self.say("Another request has just appeared. Read it, then press the key again.")
+            return None
+        return request
+
+    def _whole_request(self) -> RequestInfo | None:
+        """Return the request if all of it is visible; otherwise show all of it first."""
+        request = self._request()
+        if request is None or self.preview.card.shows_all:
+            return request
+        self._open_request(request)
+        return None
+
+    def _open_request(self, request: RequestInfo) -> None:
+        name = self.session.name if self.session else ""
+        keys = [each for each in answer_keys(request) if each[0] in {"a", "A", "d"}]
+        page = PageScreen(
+            f"{name} asks",
+            partial(request_lines, request),
+            answers=(*keys, *_option_keys(request)),
+        )
+        self.app.push_screen(page, partial(self._answer_by_key, request))
+
+    def _answer_by_key(self, request: RequestInfo, key: str | None) -> None:
+        match key:
+            case None:
+                return
+            case "a" | "A":
+                self._allow(request, for_session=key == "A")
+            case "d":
+                self._ask_reason(request)
+            case _:
+                self._choose(request, int(key))
+
+    def action_show_request(self) -> None:
+        if request := self._request():
+            self._open_request(request)
+
+    def action_allow(self) -> None:
+        if (request := self._whole_request()) and self._can_allow(request):
+            self._allow(request, for_session=False)
+
+    def action_allow_for_session(self) -> None:
+        if (request := self._whole_request()) and self._can_allow(request):
+            self._allow(request, for_session=True)
+
+    def _can_allow(self, request: RequestInfo) -> bool:
+        if not can_allow(request):
+            self.say("It asks a question: choose an option, or answer with t.")
+        return can_allow(request)
+
+    def _allow(self, request: RequestInfo, *, for_session: bool) -> None:
+        make = command_lines.allow_for_session if for_session else command_lines.allow
+        work = partial(allow_request, self.daemon, request.id, for_session=for_session)
+        self._answer(request, make(request.id), "Allowed", work)
+
+    def action_deny(self) -> None:
+        if request := self._whole_request():
+            self._ask_reason(request)
+
+    def _ask_reason(self, request: RequestInfo) -> None:
+        dialog = TextDialog("Deny it. Reason for the agent (optional):")
+        self.app.push_screen(dialog, partial(self._deny, request))
+
+    def _deny(self, request: RequestInfo, reason: str | None) -> None:
+        if reason is None:
+            return
+        line = command_lines.deny(request.id, reason.strip())
+        work = partial(deny_request, self.daemon, request.id, reason=reason.strip())
+        self._answer(request, line, "Denied", work)
+
+    def action_choose(self, number: int) -> None:
+        if request := self._whole_request():
+            self._choose(request, number)
+
+    def _choose(self, request: RequestInfo, number: int) -> None:
+        if not can_choose(request, number):
+            self.say(f"It has no option {number}.")
+            return
+        draft = AnswerDraft(request)
+        draft.choose(number)
+        if takes_one_key(request):
+            self._send(draft)
+            return
+        if not draft.question.takes_several:
+            draft.move(1)
+        self._open_draft(draft)
+
+    def action_write_answer(self) -> None:
+        request = self._whole_request()
+        if request is None:
+            return
+        if not can_write(request):
+            self.say("It takes no free text here. Attach with enter to answer in its terminal.")
+        elif takes_one_key(request):
+            dialog = TextDialog(f"Answer: {request.questions[0].text}")
+            self.app.push_screen(dialog, partial(self._send_text, AnswerDraft(request)))
+        else:
+            self._open_draft(AnswerDraft(request))
+
+    def _open_draft(self, draft: AnswerDraft) -> None:
+        name = self.session.name if self.session else ""
+        self.app.push_screen(AnswerDialog(draft, name=name), self._send_draft)
+
+    def _send_text(self, draft: AnswerDraft, text: str | None) -> None:
+        if text and text.strip():
+            draft.write(text)
+            self._send(draft)
+
+    def _send_draft(self, draft: AnswerDraft | None) -> None:
+        if draft:
+            self._send(draft)
+
+    def _send(self, draft: AnswerDraft) -> None:
+        request, answers, own = draft.request, draft.answers(), draft.own_words
+        line = command_lines.answer(request.id, answers, own_words=own)
+        work = partial(answer_request, self.daemon, request.id, answers, own_words=own)
+        self._answer(request, line, "Answered", work)
+
+    def _answer(
+        self,
+        request: RequestInfo,
+        command_line: str,
+        word: str,
+        work: partial[RequestInfo],
+    ) -> None:
+        """Send an answer, and show once it has reached the agent."""
+        self._answered |= {request.id}
+
+        def delivered() -> RequestInfo:
+            answered = work()
+            self.call_later(
+                self.say, f"{word}; its agent takes it …", command_line=command_line
+            )
+            if answered.delivery != "due":
+                return answered
+            seen = show_request(self.daemon, answered.id, timeout=DELIVERY_TIMEOUT_S)
+            return seen.with_changes(note=answered.note)
+
+        self.perform(command_line, delivered, partial(self._outcome, word))
+
+    def _outcome(self, word: str, request: RequestInfo) -> str:
+        if request.outcome in {"open", "gone"}:
+            self._answered -= {request.id}
+            return (
+                f"The answer was not delivered: {request.reason}. Attach with enter to see it."
+            )
+        if request.delivery == "due":
+            return "It is not known yet whether the agent has taken the answer."
+        given = last_answer_text(request.answers)
+        text = f"{word}: {asked(request.message)}" + (f" → {given}" if given else "")
+        return f"{text}. {request.note}" if request.note else text
+
+
+def _option_keys(request: RequestInfo) -> list[tuple[str, str]]:
+    """Return a key for each option, if one option answers the request."""
+    if not takes_one_key(request) or not request.takes_options:
+        return []
+    options = request.questions[0].options[:9]
+    return [(str(number), option) for number, option in enumerate(options, 1)]

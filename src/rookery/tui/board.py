@@ -1,0 +1,230 @@
+"""The state of the list: sessions, requests, what is selected, and the rows to show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias, TypeVar
+
+from rookery.client.permissions import RequestInfo
+from rookery.client.sessions import SessionInfo, SessionList
+from rookery.tui.fuzzy import score
+from rookery.tui.session_view import (
+    Extras,
+    Urgency,
+    folder,
+    is_hidden,
+    is_unread,
+    searched_text,
+    tags,
+    urgency,
+)
+
+T = TypeVar("T")
+
+#: The group of sessions without a tag.
+UNTAGGED = "no tag"
+
+
+class View(StrEnum):
+    """Which sessions are listed."""
+
+    LIVE = "live"
+    WAITING = "waiting"
+    WORKING = "working"
+    FAILED = "failed"
+    ALL = "all"
+
+
+class Grouping(StrEnum):
+    NONE = "none"
+    PROJECT = "project"
+    TAG = "tag"
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingRow:
+    title: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    session: SessionInfo
+    depth: int = 0  #: in the tree of sessions that started each other
+    is_marked: bool = False
+    is_muted: bool = False
+
+
+BoardRow: TypeAlias = HeadingRow | SessionRow
+
+_IN_VIEW: dict[View, Callable[[SessionInfo], bool]] = {
+    View.LIVE: lambda each: urgency(each) is not Urgency.ENDED,
+    View.WAITING: lambda each: urgency(each) is Urgency.NEEDS_YOU,
+    View.WORKING: lambda each: urgency(each) is Urgency.WORKING,
+    View.FAILED: lambda each: urgency(each) is Urgency.FAILED,
+    View.ALL: lambda each: True,
+}
+
+
+@dataclass(slots=True)
+class Board:
+    """What the interface knows of the daemon's sessions, and how the user looks at them."""
+
+    sessions: dict[str, SessionInfo] = field(default_factory=dict)
+    requests: dict[str, tuple[RequestInfo, ...]] = field(default_factory=dict)
+    extras: Extras = field(default_factory=Extras)
+    on_timeout: str = ""
+    is_holding: bool = False
+    trouble: str = ""  #: why what is shown may be outdated, or rules do not apply
+    marked: set[str] = field(default_factory=set)
+    muted: set[str] = field(default_factory=set)  #: ids
+    view: View = View.LIVE
+    grouping: Grouping = Grouping.NONE
+    is_tree: bool = False
+    shows_hidden: bool = False
+    query: str = ""
+
+    def replace(self, listed: SessionList) -> None:
+        """Take a complete list of sessions."""
+        self.sessions = {each.id: each for each in listed.sessions}
+        self.extras = Extras(listed.kept, listed.failures, listed.pending)
+        self.marked &= {*self.sessions}
+        self._take_rest(listed)
+
+    def merge(self, listed: SessionList, ids: Iterable[str]) -> None:
+        """Take the current state of some sessions; a session that is not listed is gone."""
+        changed = {*ids}
+        for gone in changed - {each.id for each in listed.sessions}:
+            self.sessions.pop(gone, None)
+            self.marked.discard(gone)
+        self.sessions.update({each.id: each for each in listed.sessions})
+        self.extras = Extras(
+            _merged(self.extras.kept, listed.kept, changed),
+            _merged(self.extras.failures, listed.failures, changed),
+            _merged(self.extras.pending, listed.pending, changed),
+        )
+        self._take_rest(listed)
+
+    def _take_rest(self, listed: SessionList) -> None:
+        self.on_timeout, self.is_holding = listed.on_timeout, listed.holding
+        self.trouble = listed.trouble or listed.rules_problem or listed.hooks_problem
+
+    def take_requests(self, requests: Iterable[RequestInfo]) -> None:
+        """Take all open requests, oldest first."""
+        found: dict[str, list[RequestInfo]] = {}
+        for each in requests:
+            if each.is_open:
+                found.setdefault(each.session, []).append(each)
+        self.requests = {
+            session: tuple(sorted(some, key=lambda each: each.asked_at))
+            for session, some in found.items()
+        }
+
+    def request_of(self, session: str) -> RequestInfo | None:
+        """Return the oldest open request of a session."""
+        return next(iter(self.requests.get(session, ())), None)
+
+    def counts(self) -> dict[Urgency, int]:
+        """Count the sessions that are neither hidden nor ended, by urgency."""
+        found = dict.fromkeys(Urgency, 0)
+        for each in self.sessions.values():
+            if not is_hidden(each):
+                found[urgency(each)] += 1
+        return found
+
+    def rows(self) -> list[BoardRow]:
+        """Return the rows of the list in their order."""
+        sessions = self._listed()
+        if self.query:
+            return [self._row(each) for each in sessions]
+        if self.grouping is Grouping.NONE:
+            return [*self._block(sessions)]
+        return [*self._groups(sessions)]
+
+    def _groups(self, sessions: Sequence[SessionInfo]) -> Iterator[BoardRow]:
+        """Yield headings and rows; the group of the most urgent session comes first."""
+        groups: dict[str, list[SessionInfo]] = {}
+        for each in sessions:
+            for title in self._titles(each):
+                groups.setdefault(title, []).append(each)
+        for title, members in groups.items():
+            yield HeadingRow(title, len(members))
+            yield from self._block(members)
+
+    def _titles(self, session: SessionInfo) -> tuple[str, ...]:
+        if self.grouping is Grouping.PROJECT:
+            return (folder(session),)
+        return tags(session)[:1] or (UNTAGGED,)
+
+    def _block(self, sessions: Sequence[SessionInfo]) -> Iterator[SessionRow]:
+        if not self.is_tree:
+            yield from map(self._row, sessions)
+            return
+        for depth, each in _tree(sessions):
+            yield self._row(each, depth)
+
+    def _row(self, session: SessionInfo, depth: int = 0) -> SessionRow:
+        return SessionRow(session, depth, session.id in self.marked, session.id in self.muted)
+
+    def _listed(self) -> list[SessionInfo]:
+        is_in_view = _IN_VIEW[self.view]
+        visible = (
+            each
+            for each in self.sessions.values()
+            if (self.shows_hidden or not is_hidden(each)) and is_in_view(each)
+        )
+        if not self.query:
+            return sorted(visible, key=_rank)
+        scored = ((score(self.query, searched_text(each)), each) for each in visible)
+        found = [(points, each) for points, each in scored if points]
+        return [each for _, each in sorted(found, key=lambda one: (-one[0], _rank(one[1])))]
+
+    def next_unread(self, after: str) -> str:
+        """Return the next session that needs the user, else the next with an unread answer.
+
+        The search begins after a session and continues at the top.
+        """
+        ids = [row.session.id for row in self.rows() if isinstance(row, SessionRow)]
+        at = ids.index(after) + 1 if after in ids else 0
+        ordered = [self.sessions[each] for each in (*ids[at:], *ids[:at]) if each != after]
+        needy = (each.id for each in ordered if urgency(each) <= Urgency.FAILED)
+        unread = (each.id for each in ordered if is_unread(each))
+        return next(needy, "") or next(unread, "")
+
+    def targets(self, selected: str) -> list[SessionInfo]:
+        """Return the sessions that an action applies to: the marked ones, else the selected."""
+        ids = [each for each in self.sessions if each in self.marked] or [selected]
+        return [self.sessions[each] for each in ids if each in self.sessions]
+
+
+def _merged(old: Mapping[str, T], new: Mapping[str, T], changed: set[str]) -> dict[str, T]:
+    return {**{each: value for each, value in old.items() if each not in changed}, **new}
+
+
+def _rank(session: SessionInfo) -> tuple[int, str, str]:
+    # By creation within a state, so that rows keep their places while sessions work.
+    return urgency(session), session.created_at, session.id
+
+
+def _tree(sessions: Sequence[SessionInfo]) -> Iterator[tuple[int, SessionInfo]]:
+    """Yield each session after the one that started it, with its depth.
+
+    A family stands where its most urgent member would stand alone.
+    """
+    listed = {each.id for each in sessions}
+    children: dict[str | None, list[SessionInfo]] = {}
+    for each in sessions:
+        children.setdefault(each.parent if each.parent in listed else None, []).append(each)
+    places = {each.id: place for place, each in enumerate(sessions)}
+
+    def best(session: SessionInfo) -> int:
+        return min([places[session.id], *map(best, children.get(session.id, ()))])
+
+    def below(parent: str | None, depth: int) -> Iterator[tuple[int, SessionInfo]]:
+        for each in sorted(children.get(parent, ()), key=best):
+            yield depth, each
+            yield from below(each.id, depth + 1)
+
+    return below(None, 0)

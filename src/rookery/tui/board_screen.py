@@ -1,0 +1,115 @@
+"""What all parts of the main screen share: its state, its status line, and calls in threads."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import TypeVar
+
+from textual.message import Message
+from textual.screen import Screen
+
+from rookery.client import Client
+from rookery.client.sessions import SessionInfo
+from rookery.model.errors import RookeryError
+from rookery.tui.board import Board
+from rookery.tui.painting import LineBar
+from rookery.tui.plain_text import one_line
+from rookery.tui.preview import Preview
+from rookery.tui.session_table import SessionTable
+from rookery.tui.styled import Span
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TuiSetup:
+    """What the interface gets from the command that opens it."""
+
+    daemon: Client
+    agents: Sequence[str]  #: that can be started
+    program: Sequence[str]  #: the words that run Rookery's command line
+    folder: str  #: where a new session works unless another folder is named
+    environment: Mapping[str, str] = field(default_factory=dict)  #: for new sessions
+
+
+class CallDone(Message):
+    """A call in a thread has ended; ``then`` runs in the interface."""
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        super().__init__()
+        self.then = then
+
+
+class BoardScreen(Screen[None]):
+    """The state of the main screen, and how its actions call the daemon."""
+
+    def __init__(self, setup: TuiSetup) -> None:
+        super().__init__()
+        self.setup = setup
+        self.board = Board()
+
+    @property
+    def daemon(self) -> Client:
+        return self.setup.daemon
+
+    @property
+    def table(self) -> SessionTable:
+        return self.query_one(SessionTable)
+
+    @property
+    def preview(self) -> Preview:
+        return self.query_one(Preview)
+
+    @property
+    def session(self) -> SessionInfo | None:
+        """Return the selected session."""
+        return self.board.sessions.get(self.table.selected)
+
+    @abstractmethod
+    def show_board(self) -> None:
+        """Draw the list and the preview's title again."""
+
+    @abstractmethod
+    def run_here(self, words: Sequence[str]) -> int | None:
+        """Give the terminal to a command of Rookery, and return its exit status.
+
+        None means that this terminal cannot be given away.
+        """
+
+    def say(self, text: str, *, command_line: str = "", style: str = "") -> None:
+        """Show what happened, and the command line that does the same."""
+        spans = [Span(f" $ {one_line(command_line)} ", "key")] if command_line else []
+        self.query_one("#status", LineBar).show((*spans, Span(f" {one_line(text)}", style)))
+
+    def perform(
+        self,
+        command_line: str,
+        work: Callable[[], T],
+        done: Callable[[T], str],
+    ) -> None:
+        """Call the daemon in a thread; then show the text that ``done`` makes of the answer."""
+        self.say("…", command_line=command_line)
+
+        def call() -> None:
+            try:
+                result = work()
+            except RookeryError as error:
+                text = str(error)
+                self.post_message(CallDone(lambda: self._fail(command_line, text)))
+                return
+            self.post_message(CallDone(lambda: self._finish(command_line, done(result))))
+
+        Thread(target=call, daemon=True, name="call").start()
+
+    def _finish(self, command_line: str, text: str) -> None:
+        if text:
+            self.say(text, command_line=command_line)
+
+    def _fail(self, command_line: str, text: str) -> None:
+        self.say(text, command_line=command_line, style="failed")
+
+    def on_call_done(self, message: CallDone) -> None:
+        message.then()

@@ -1,0 +1,92 @@
+"""A conversation as text: prompts, tool calls and answers in their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rookery.client.live_views import ConversationInfo
+from rookery.client.sessions import TurnInfo
+from rookery.tui.plain_text import one_line
+from rookery.tui.styled import StyledLine, line, paragraph
+
+#: A fenced block of code in an answer.
+_CODE_BLOCK = re.compile(r"^(```+|~~~+)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+
+#: Characters of a tool call's result that are shown.
+MAX_RESULT_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    at: str
+    kind: str
+    text: str
+
+
+def conversation_lines(conversation: ConversationInfo, width: int) -> list[StyledLine]:
+    """Return the end of a conversation, wrapped to a width."""
+    lines: list[StyledLine] = []
+    if conversation.omitted:
+        lines += [line(f"({conversation.omitted} earlier turns)", "faint"), line("")]
+    for part in sorted(_parts(conversation), key=lambda each: each.at):
+        lines += _lines_of(part, width)
+    return lines
+
+
+def _parts(conversation: ConversationInfo) -> Iterator[_Part]:
+    for passage in conversation.transcript:
+        yield _Part(passage.at, passage.kind, passage.text)
+    for turn in conversation.turns:
+        yield from _turn_parts(turn)
+
+
+def _turn_parts(turn: TurnInfo) -> Iterator[_Part]:
+    if turn.prompt:
+        yield _Part(turn.started_at, "prompt", turn.prompt)
+    if turn.ended_at:
+        if turn.answer:
+            kind = "error" if turn.how == "failed" else "words"
+            yield _Part(turn.ended_at, kind, turn.answer)
+        elif turn.how == "interrupted":
+            yield _Part(turn.ended_at, "interruption", "interrupted")
+
+
+def _lines_of(part: _Part, width: int) -> list[StyledLine]:
+    match part.kind:
+        case "prompt":
+            return [*paragraph(part.text, width, "prompt", first="❯ ", rest="  "), line("")]
+        case "call":
+            call = one_line(" ".join(part.text.split()))
+            return [*paragraph(call, width, "call", first="  ⚒ ", rest="    ")][:3]
+        case "result":
+            text = part.text.strip()[:MAX_RESULT_CHARACTERS]
+            return [*paragraph(text, width, "faint", first="  │ ", rest="  │ ")][:4]
+        case "error":
+            return [*paragraph(part.text, width, "failed", first="✗ ", rest="  "), line("")]
+        case "interruption":
+            return [line("  (interrupted)", "faint"), line("")]
+        case _:
+            return [*_answer(part.text, width), line("")]
+
+
+def _answer(text: str, width: int) -> Iterator[StyledLine]:
+    """Yield an answer; blocks of code stand out."""
+    is_code = False
+    for each in text.splitlines():
+        if each.lstrip().startswith(("```", "~~~")):
+            is_code = not is_code
+            continue
+        yield from paragraph(each, width, "code" if is_code else "", first="  ", rest="  ")
+
+
+def last_answer(conversation: ConversationInfo) -> str:
+    """Return the last answer of a session; empty if there is none."""
+    answers = (turn.answer for turn in reversed(conversation.turns) if turn.answer)
+    return next(answers, "")
+
+
+def code_blocks(text: str) -> list[str]:
+    """Return the fenced blocks of code of an answer."""
+    return [found[2] for found in _CODE_BLOCK.finditer(text)]

@@ -1,0 +1,206 @@
+"""Dialogs: write a text, confirm, choose one of several, and read a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import TextArea
+
+from rookery.tui.keys import hints
+from rookery.tui.painting import LineBar, LineMaker, TextPane
+from rookery.tui.plain_text import one_line
+from rookery.tui.styled import StyledLine, line, paragraph
+
+#: Keys that begin a new line in a text; enter sends it.
+NEW_LINE_KEYS = ("ctrl+j", "shift+enter", "alt+enter")
+
+#: Cells of a dialog beside its text: border and padding.
+_FRAME_CELLS = 4
+
+
+class Composer(TextArea):
+    """A field for a text of several lines; enter submits it."""
+
+    class Submitted(Message):
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key == "enter":
+            event.prevent_default()
+            event.stop()
+            self.post_message(self.Submitted(self.text))
+        elif event.key in NEW_LINE_KEYS:
+            event.prevent_default()
+            event.stop()
+            self.insert("\n")
+        else:
+            await super()._on_key(event)
+
+
+def composer(text: str = "", *, id: str | None = None) -> Composer:  # noqa: A002 - as in Textual
+    field = Composer(text, id=id, tab_behavior="focus", show_line_numbers=False, compact=True)
+    field.move_cursor(field.document.end)
+    return field
+
+
+class TextDialog(ModalScreen[str | None]):
+    """Asks for a text; gives None if the user cancels."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "cancel")]
+
+    def __init__(self, title: str, *, about: Sequence[StyledLine] = (), text: str = "") -> None:
+        super().__init__()
+        self._heading, self._about, self._text = title, about, text
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield LineBar(id="dialog-title")
+            yield TextPane(id="dialog-about", follows=False)
+            yield composer(self._text)
+            yield LineBar(id="dialog-keys")
+
+    def on_mount(self) -> None:
+        self.query_one("#dialog-title", LineBar).show(line(one_line(self._heading), "strong"))
+        keys = hints(("enter", "send"), ("^j", "new line"), ("esc", "cancel"))
+        self.query_one("#dialog-keys", LineBar).show(keys)
+        about = self.query_one("#dialog-about", TextPane)
+        about.display = bool(self._about)
+        about.styles.height = len(self._about)
+        about.show(lambda width: self._about, from_start=True)
+        self.query_one(Composer).focus()
+
+    def on_composer_submitted(self, message: Composer.Submitted) -> None:
+        self.dismiss(message.text)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+class ConfirmDialog(ModalScreen[bool]):
+    """Asks whether to go on; only y means yes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "yes"),
+        Binding("n,escape,q", "answer(False)", "no"),
+    ]
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield TextPane(id="dialog-about", follows=False)
+            yield LineBar(id="dialog-keys")
+
+    def on_mount(self) -> None:
+        about = self.query_one("#dialog-about", TextPane)
+        width = min(self.app.size.width * 8 // 10, 90) - _FRAME_CELLS
+        lines = [*paragraph(self._question, width, "strong"), line("")]
+        about.styles.height = len(lines)
+        about.show(lambda room: lines, from_start=True)
+        self.query_one("#dialog-keys", LineBar).show(hints(("y", "yes"), ("n", "no")))
+
+    def action_answer(self, answer: bool) -> None:
+        self.dismiss(answer)
+
+
+class ChoiceDialog(ModalScreen[int | None]):
+    """Asks which of a few things is meant; gives its place, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(number), f"choose({number})", "choose") for number in range(1, 10)),
+        Binding("enter", "choose(1)", "the first"),
+        Binding("escape,q", "cancel", "cancel"),
+    ]
+
+    def __init__(self, title: str, choices: Sequence[str]) -> None:
+        super().__init__()
+        self._heading, self._choices = title, choices[:9]
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield LineBar(id="dialog-title")
+            yield TextPane(id="dialog-about", follows=False)
+            yield LineBar(id="dialog-keys")
+
+    def on_mount(self) -> None:
+        self.query_one("#dialog-title", LineBar).show(line(self._heading, "strong"))
+        about = self.query_one("#dialog-about", TextPane)
+        about.styles.height = len(self._choices) + 1
+        about.show(self._lines, from_start=True)
+        last = len(self._choices)
+        keys = hints((f"1-{last}", "choose"), ("enter", "the first"), ("esc", "cancel"))
+        self.query_one("#dialog-keys", LineBar).show(keys)
+
+    def _lines(self, width: int) -> list[StyledLine]:
+        numbered = enumerate(self._choices, 1)
+        return [line(f" {number}. {one_line(each)}") for number, each in numbered]
+
+    def action_choose(self, number: int) -> None:
+        if number <= len(self._choices):
+            self.dismiss(number - 1)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+class PageScreen(ModalScreen[str | None]):
+    """Shows a page of text, such as the help; gives the key that ``answers`` names."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,w,g,o,question_mark", "cancel", "close"),
+        Binding("down,j", "scroll(1)", "down"),
+        Binding("up,k", "scroll(-1)", "up"),
+        Binding("pagedown,space", "scroll(10)", "page down"),
+        Binding("pageup", "scroll(-10)", "page up"),
+    ]
+
+    def __init__(
+        self, title: str, make: LineMaker, *, answers: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        super().__init__()
+        self._heading, self._make, self._answers = title, make, answers
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog page"):
+            yield LineBar(id="dialog-title")
+            yield TextPane(id="page", follows=False)
+            yield LineBar(id="dialog-keys")
+
+    def on_mount(self) -> None:
+        self.query_one("#dialog-title", LineBar).show(line(one_line(self._heading), "heading"))
+        keys = hints(*self._answers, ("j k", "scroll"), ("esc", "close"))
+        self.query_one("#dialog-keys", LineBar).show(keys)
+        self.query_one("#page", TextPane).show(self._make, from_start=True)
+
+    def on_key(self, event: events.Key) -> None:
+        if event.character in {key for key, _ in self._answers}:
+            event.stop()
+            self.dismiss(event.character)
+
+    def action_scroll(self, lines: int) -> None:
+        pane = self.query_one("#page", TextPane)
+        pane.scroll_to(y=pane.scroll_offset.y + lines, animate=False, immediate=True)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+
+def page(title: str, lines: Sequence[StyledLine]) -> PageScreen:
+    """Return a page of lines that need no wrapping."""
+    return PageScreen(title, partial(_same, lines))
+
+
+def _same(lines: Sequence[StyledLine], width: int) -> Sequence[StyledLine]:
+    return lines

@@ -1,0 +1,179 @@
+"""Follow the daemon in threads: which sessions change, and their current state.
+
+One thread reads the event stream and collects the ids of changed sessions; the other fetches
+these sessions together. So a burst of events costs one request, and the interface never waits
+for the daemon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Condition, Event, Thread
+from typing import TypeAlias
+
+from rookery.client import Client, ConnectionLost
+from rookery.client.live_views import EventHead, list_changed, read_events
+from rookery.client.notifications import list_muted
+from rookery.client.permissions import RequestInfo, list_requests
+from rookery.client.sessions import SessionList, list_sessions
+from rookery.client.transport import OpenStream
+from rookery.model.errors import Answered, NotRunning, RookeryError
+
+#: Seconds in which changes are collected before they are fetched.
+COLLECT_S = 0.15
+
+#: Seconds between two attempts to reach a daemon that is down.
+RETRY_INTERVAL_S = 0.5
+
+#: Kinds of events after which the open requests may be others.
+_REQUEST_EVENTS = frozenset(
+    {
+        *("input-asked", "input-settled", "input-left", "call-decided", "keys-pressed"),
+        *("keys-withheld", "answer-taken", "session-ended", "tool-used", "turn-ended"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsNews:
+    """The current state of sessions: of some, or with ``ids`` None of all."""
+
+    listed: SessionList | None  #: None if only requests changed
+    ids: frozenset[str] | None
+    requests: tuple[RequestInfo, ...] | None  #: None if they did not change
+    muted: frozenset[str] | None = None  #: ids; None if they were not asked for
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonDown:
+    """No daemon answers; the feed tries to reach it again."""
+
+    reason: str
+
+
+FeedNews: TypeAlias = SessionsNews | DaemonDown
+
+
+@dataclass(slots=True)
+class _Changes:
+    """What the reader has seen change and the fetcher has not fetched yet."""
+
+    ids: set[str] = field(default_factory=set)
+    is_everything: bool = True
+    has_requests: bool = True
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.ids or self.is_everything or self.has_requests)
+
+    def note(self, event: EventHead) -> None:
+        if event.kind == "snapshot" or not event.session:
+            self.is_everything = True
+        else:
+            self.ids.add(event.session)
+        if event.kind in _REQUEST_EVENTS:
+            self.has_requests = True
+
+
+class Feed:
+    """Delivers news until it is closed. ``deliver`` is called from its threads."""
+
+    def __init__(self, daemon: Client, deliver: Callable[[FeedNews], None]) -> None:
+        self._daemon, self._deliver = daemon, deliver
+        self._changes, self._awake = _Changes(), Condition()
+        self._closed, self._paused = Event(), False
+        self._stream: OpenStream | None = None
+        self._seq: int | None = None
+
+    def start(self) -> None:
+        for work in (self._read, self._fetch):
+            Thread(target=work, daemon=True, name=f"feed-{work.__name__}").start()
+
+    def close(self) -> None:
+        self._closed.set()
+        if self._stream:
+            self._stream.close()
+        with self._awake:
+            self._awake.notify_all()
+
+    def pause(self) -> None:
+        """Deliver nothing until ``resume``, while another program has the terminal."""
+        with self._awake:
+            self._paused = True
+
+    def resume(self) -> None:
+        with self._awake:
+            self._paused = False
+            self._awake.notify_all()
+
+    def reload(self) -> None:
+        """Fetch everything again."""
+        with self._awake:
+            self._changes = _Changes()
+            self._awake.notify_all()
+
+    def _read(self) -> None:
+        """Follow the event stream, also of the next daemon."""
+        while not self._closed.is_set():
+            query = {} if self._seq is None else {"after": self._seq}
+            try:
+                with self._daemon.opened("events", **query) as stream:
+                    self._stream = stream
+                    for event in read_events(stream):
+                        self._note(event)
+                    raise ConnectionLost  # the daemon has ended the stream: it stops
+            except RookeryError as error:
+                self._lose(error)
+            finally:
+                self._stream = None
+
+    def _note(self, event: EventHead) -> None:
+        with self._awake:
+            self._seq = event.seq
+            self._changes.note(event)
+            self._awake.notify_all()
+
+    def _lose(self, error: RookeryError) -> None:
+        if self._closed.is_set():
+            return
+        if isinstance(error, Answered):
+            self._seq = None  # the daemon does not accept the number
+        self._deliver(DaemonDown(str(error)))
+        self._closed.wait(RETRY_INTERVAL_S)
+        self.reload()
+
+    def _fetch(self) -> None:
+        while not self._closed.is_set():
+            with self._awake:
+                self._awake.wait_for(self._is_due)
+            if not self._changes.is_everything:
+                self._closed.wait(COLLECT_S)
+            with self._awake:
+                changes, self._changes = self._changes, _Changes(set(), False, False)
+            if self._closed.is_set():
+                return
+            try:
+                self._deliver(self._news(changes))
+            except NotRunning:
+                pass  # the reader reports it, and asks for everything later
+            except RookeryError as error:
+                self._deliver(DaemonDown(str(error)))
+
+    def _is_due(self) -> bool:
+        return self._closed.is_set() or not (self._paused or self._changes.is_empty)
+
+    def _news(self, changes: _Changes) -> SessionsNews:
+        requests = list_requests(self._daemon).requests if changes.has_requests else None
+        if changes.is_everything:
+            listed = list_sessions(self._daemon, all=False)
+            return SessionsNews(listed, None, requests, self._muted())
+        ids = frozenset(changes.ids)
+        return SessionsNews(list_changed(self._daemon, ids) if ids else None, ids, requests)
+
+    def _muted(self) -> frozenset[str]:
+        try:
+            muted = list_muted(self._daemon).sessions
+        except Answered:  # the interface runs within a session, which may not know it
+            return frozenset()
+        return frozenset(str(each.json.get("session")) for each in muted)

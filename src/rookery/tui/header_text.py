@@ -1,0 +1,95 @@
+"""The first and the last line of the screen, and what an empty list says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rookery.client.permissions import RequestInfo
+from rookery.tui.board import Board, Grouping, View
+from rookery.tui.keys import hints
+from rookery.tui.plain_text import cells, cut
+from rookery.tui.request_text import answer_keys
+from rookery.tui.session_view import Urgency
+from rookery.tui.styled import Span, StyledLine, width_of
+
+#: How the counts of the header are worded, and their styles.
+_COUNTED = (
+    (Urgency.NEEDS_YOU, "need you", "needs-you"),
+    (Urgency.FAILED, "failed", "failed"),
+    (Urgency.WORKING, "working", "working"),
+    (Urgency.IDLE, "idle", "idle"),
+)
+
+#: Columns below which the header leaves out the name of the program and zero counts.
+_NARROW = 60
+
+
+def header(board: Board, width: int, *, down: str) -> StyledLine:
+    """Return how many sessions need the user, and which of them are listed."""
+    if down:
+        text = " The daemon is down, reconnecting …  Start it with u."
+        return (Span(cut(text, width), "failed"),)
+    spans = [Span(" Rookery  ", "strong")] if width >= _NARROW else [Span(" ")]
+    counts = board.counts()
+    for urgency, word, style in _COUNTED:
+        if counts[urgency] or (urgency is Urgency.NEEDS_YOU and width >= _NARROW):
+            number = counts[urgency]
+            verb = "needs you" if word == "need you" and number == 1 else word
+            is_calm = urgency is Urgency.NEEDS_YOU and not number
+            spans.append(Span(f"{number} {verb}  ", "faint" if is_calm else style))
+    right = _right(board)
+    gap = width - width_of(tuple(spans)) - cells(right) - 1
+    return (*spans, Span(" " * max(gap, 1)), Span(right, "faint"))
+
+
+def _right(board: Board) -> str:
+    parts = [
+        "on hold" if board.is_holding else "",
+        f"{len(board.marked)} marked" if board.marked else "",
+        "" if board.grouping is Grouping.NONE else f"by {board.grouping}",
+        "tree" if board.is_tree else "",
+        "" if board.view is View.LIVE else f"{board.view} only",
+    ]
+    return " · ".join(filter(None, parts)).replace("all only", "all")
+
+
+def empty_hints(board: Board, *, down: str, is_loaded: bool) -> Sequence[str]:
+    """Return what the list says if it has no rows."""
+    if down:
+        return (
+            "The daemon is not running.",
+            "Press u or enter to start it in the background:",
+            "  rookery up --detach",
+        )
+    if not is_loaded:
+        return ("Loading …",)
+    if board.query:
+        return (f"No session matches {board.query!r}.", "esc clears the search.")
+    if board.view is not View.LIVE:
+        return (f"No {board.view} sessions.", "v shows others, esc all live ones.")
+    return (
+        "No sessions yet.",
+        "Press n to start one, or type in another terminal:",
+        '  rookery start --agent demo --name hello "say: Hello"',
+        "Press ? for all keys.",
+    )
+
+
+def key_hints(
+    request: RequestInfo | None, board: Board, *, is_down: bool, width: int
+) -> StyledLine:
+    """Return the keys that are most useful now, as many as fit."""
+    if is_down:
+        pairs = [("u", "start the daemon"), ("q", "quit")]
+    else:
+        pairs = [("enter", "attach"), ("s", "send"), ("n", "new"), ("tab", "preview")]
+        pairs += [("/", "search"), ("v", "view"), ("?", "help"), ("q", "quit")]
+        if request:
+            pairs = [*answer_keys(request), *(each for each in pairs if each[0] != "n")]
+        if not board.sessions:
+            pairs = [("n", "new"), ("?", "help"), ("q", "quit")]
+    shown: StyledLine = ()
+    for pair in dict(pairs).items():
+        if width_of(more := (*shown, *hints(pair))) <= width:
+            shown = more
+    return shown

@@ -1,0 +1,285 @@
+"""The main screen: the list of sessions beside or above the preview of the selected one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult, SuspendNotSupported
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.timer import Timer
+from textual.widgets import Input
+
+from rookery.model.errors import RookeryError
+from rookery.tui import command_lines
+from rookery.tui.answer_actions import AnswerActions
+from rookery.tui.board import SessionRow, View
+from rookery.tui.board_screen import TuiSetup
+from rookery.tui.feed import DaemonDown, FeedNews
+from rookery.tui.header_text import empty_hints, header, key_hints
+from rookery.tui.keys import KEYS
+from rookery.tui.list_actions import ListActions
+from rookery.tui.live import LiveNews, LiveThreads
+from rookery.tui.painting import LineBar
+from rookery.tui.preview import Preview, ShownRequest
+from rookery.tui.preview_feed import PreviewKind, PreviewNews, PreviewTarget
+from rookery.tui.session_actions import SessionActions
+from rookery.tui.session_table import SessionTable
+from rookery.tui.session_view import unread_since
+
+#: The narrowest terminals with the preview beside and below the list, and the lowest below.
+MIN_BESIDE_COLUMNS, MIN_BELOW_COLUMNS, MIN_BELOW_LINES = 110, 60, 16
+
+#: Seconds for which a selection must stay before its preview is fetched.
+PREVIEW_DELAY_S = 0.08
+
+#: Seconds for which an answer must be visible to count as read.
+READ_DELAY_S = 1.0
+
+
+class MainScreen(AnswerActions, SessionActions, ListActions):
+    """Shows what the feeds report, and carries out the keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(each.key, each.action, each.purpose, show=False) for each in KEYS if each.action
+    ]
+
+    def __init__(self, setup: TuiSetup) -> None:
+        super().__init__(setup)
+        self._live = LiveThreads(setup.daemon, self.post_message)
+        self._down = ""  #: why the daemon does not answer
+        self._is_loaded = False
+        self._preview_timer: Timer | None = None
+        self._read_timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield LineBar(id="header")
+        with Container(id="body", classes="-below"):
+            yield SessionTable()
+            yield Preview()
+        yield Input(id="search", placeholder="search names, folders, prompts, answers")
+        yield LineBar(id="status")
+        yield LineBar(id="hints")
+
+    def on_mount(self) -> None:
+        self.table.focus()
+        self._live.start()
+        self.set_interval(1.0, self._tick)
+        self.show_board()
+
+    def on_unmount(self) -> None:
+        self._live.close()
+
+    def on_resize(self, event: events.Resize) -> None:
+        width, height = event.size
+        is_beside = width >= MIN_BESIDE_COLUMNS
+        is_below = not is_beside and width >= MIN_BELOW_COLUMNS and height >= MIN_BELOW_LINES
+        body = self.query_one("#body")
+        body.set_class(is_beside, "-beside")
+        body.set_class(is_below, "-below")
+        body.set_class(not (is_beside or is_below), "-single")
+        self.call_after_refresh(self.show_board)
+
+    @property
+    def _is_single(self) -> bool:
+        return self.query_one("#body").has_class("-single")
+
+    @property
+    def _is_detail(self) -> bool:
+        return self.query_one("#body").has_class("-detail")
+
+    # What the threads report.
+
+    def on_live_news(self, message: LiveNews) -> None:
+        if isinstance(message.news, PreviewNews):
+            self._take_preview(message.news)
+        else:
+            self._take_news(message.news)
+
+    def _take_news(self, news: FeedNews) -> None:
+        if isinstance(news, DaemonDown):
+            self._down = news.reason
+            self.show_board()
+            return
+        self._down, self._is_loaded = "", True
+        if news.listed is not None and news.ids is None:
+            self.board.replace(news.listed)
+        elif news.listed is not None and news.ids is not None:
+            self.board.merge(news.listed, news.ids)
+        if news.requests is not None:
+            self.board.take_requests(news.requests)
+        if news.muted is not None:
+            self.board.muted = set(news.muted)
+        self.show_board()
+        if news.ids is None or self.table.selected in news.ids:
+            self._live.preview.refresh()
+
+    def _take_preview(self, news: PreviewNews) -> None:
+        if news.target == self._target:
+            self.preview.show_news(news)
+
+    @property
+    def _target(self) -> PreviewTarget:
+        is_visible = not self._is_single or self._is_detail
+        return PreviewTarget(self.table.selected if is_visible else "", self.preview.kind)
+
+    # What is drawn.
+
+    def show_board(self) -> None:
+        hints = empty_hints(self.board, down=self._down, is_loaded=self._is_loaded)
+        rows = [] if self._down and not self.board.sessions else self.board.rows()
+        self.table.show(rows, self.board.extras, hints)
+        self._show_preview()
+        self._show_bars()
+
+    def _show_preview(self) -> None:
+        session, card = self.session, self.preview.card
+        request = self.board.request_of(session.id) if session else None
+        shown = None
+        if session and request:
+            count = len(self.board.requests[session.id])
+            shown = ShownRequest(request, session, count, self.board.on_timeout)
+        self.note_request(before=card.shown.request if card.shown else None, now=request)
+        self.preview.show_session(session, shown)
+        if session and unread_since(session):
+            self._read_soon()
+
+    def _show_bars(self) -> None:
+        width = self.size.width
+        self.query_one("#header", LineBar).show(header(self.board, width, down=self._down))
+        request = self.preview.card.shown.request if self.preview.card.shown else None
+        pairs = key_hints(request, self.board, is_down=bool(self._down), width=width)
+        self.query_one("#hints", LineBar).show(pairs)
+
+    def _tick(self) -> None:
+        """Update ages and deadlines; nothing is fetched."""
+        self.table.redraw()
+        self.preview.card.tick()
+
+    # Selection and preview.
+
+    def on_session_table_selected(self, message: SessionTable.Selected) -> None:
+        self._show_preview()
+        self._show_bars()
+        self.preview.clear()
+        self._fetch_preview()
+
+    def on_session_table_opened(self) -> None:
+        self.action_open()
+
+    def _fetch_preview(self) -> None:
+        if self._preview_timer:
+            self._preview_timer.stop()
+        self._preview_timer = self.set_timer(PREVIEW_DELAY_S, self._fetch_now)
+
+    def _fetch_now(self) -> None:
+        self._live.preview.show(self._target)
+
+    def _read_soon(self) -> None:
+        """Count the answer as read if it stays visible for a moment."""
+        if self._read_timer:
+            self._read_timer.stop()
+        self._read_timer = self.set_timer(READ_DELAY_S, self._mark_read)
+
+    def _mark_read(self) -> None:
+        session = self.session
+        is_visible = self.preview.kind is not PreviewKind.DIFF and bool(self._target.session)
+        if session and is_visible and self.app.screen is self:
+            self._live.mark_read(session.id, unread_since(session))
+
+    def action_next_preview(self) -> None:
+        kinds = [*PreviewKind]
+        self.preview.kind = kinds[(kinds.index(self.preview.kind) + 1) % len(kinds)]
+        self.preview.clear()
+        self._show_preview()
+        self._fetch_now()
+
+    def action_scroll_preview(self, pages: int) -> None:
+        pane = self.preview.content
+        step = max(pane.size.height - 2, 1) * pages
+        pane.scroll_to(y=pane.scroll_offset.y + step, animate=False, immediate=True)
+
+    # Enter, escape, search and leaving.
+
+    def action_open(self) -> None:
+        if self._down:
+            self._start_daemon()
+        elif self._is_single and not self._is_detail and self.session:
+            self._show_detail(is_open=True)
+        else:
+            self.attach()
+
+    def action_next_unread(self) -> None:
+        if self._down:
+            self._start_daemon()
+        else:
+            super().action_next_unread()
+
+    def _show_detail(self, *, is_open: bool) -> None:
+        self.query_one("#body").set_class(is_open, "-detail")
+        self._fetch_now()
+        self.call_after_refresh(self.show_board)
+
+    def _start_daemon(self) -> None:
+        self.perform(command_lines.UP, self._live.start_daemon(self.setup.program), str)
+
+    def run_here(self, words: Sequence[str]) -> int | None:
+        self._live.pause()
+        try:
+            return self._live.run_program(self.app, [*self.setup.program, *words])
+        except (SuspendNotSupported, RookeryError):
+            return None
+        finally:
+            self._live.resume()
+            self._fetch_now()
+
+    def action_back(self) -> None:
+        """Close what was opened last: the details, the search, the marks, the view."""
+        if self._is_single and self._is_detail:
+            self._show_detail(is_open=False)
+        elif self.board.query:
+            self._set_query("")
+        elif self.board.marked:
+            self.board.marked.clear()
+        else:
+            self.board.view = View.LIVE
+        self.show_board()
+
+    def action_search(self) -> None:
+        search = self.query_one("#search", Input)
+        search.add_class("-open")
+        search.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self.board.query = event.value
+        self.show_board()
+
+    def on_input_submitted(self) -> None:
+        self._leave_search()
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "escape" and self.query_one("#search", Input).has_focus:
+            event.stop()
+            self._set_query("")
+            self._leave_search()
+
+    def _leave_search(self) -> None:
+        search = self.query_one("#search", Input)
+        search.set_class(bool(self.board.query), "-open")
+        self.table.focus()
+
+    def _set_query(self, query: str) -> None:
+        self.query_one("#search", Input).value = query
+        self.board.query = query
+        self._leave_search()
+
+    def action_quit(self) -> None:
+        self.app.exit()
+
+    @property
+    def rows(self) -> list[str]:
+        """Return the names in the list, as they are shown."""
+        found = (row for row in self.board.rows() if isinstance(row, SessionRow))
+        return [row.session.name for row in found]

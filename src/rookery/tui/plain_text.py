@@ -1,0 +1,92 @@
+"""Make text of agents safe to draw, and fit it to a number of terminal cells."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+#: Characters that control the terminal or change the direction of text.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+
+#: Line breaks of all kinds, and tabs.
+_BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+
+#: Columns between two tab stops.
+TAB_CELLS = 4
+
+
+def plain(text: str) -> str:
+    """Return text without control characters; line breaks and tabs stay."""
+    return text if text.isprintable() else _CONTROL.sub("", text)
+
+
+def one_line(text: str) -> str:
+    """Return text as one line without control characters."""
+    return text if text.isprintable() else plain(_BREAKS.sub(" ", text))
+
+
+@lru_cache(maxsize=8_192)
+def _cells_of(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in {
+        "Cf",
+        "Me",
+        "Mn",
+    }:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def cells(text: str) -> int:
+    """Count the terminal cells that a text occupies."""
+    return len(text) if text.isascii() else sum(map(_cells_of, text))
+
+
+def cut(text: str, width: int) -> str:
+    """Cut text to a number of cells and mark the cut."""
+    if cells(text) <= width:
+        return text
+    return f"{_head(text, width - 1)}…" if width > 0 else ""
+
+
+def cut_left(text: str, width: int) -> str:
+    """Cut text at its start: the end of a path is the most useful part."""
+    return cut(text[::-1], width)[::-1]
+
+
+def fitted(text: str, width: int) -> str:
+    """Cut or pad text to exactly a number of cells."""
+    short = cut(text, width)
+    return short + " " * (width - cells(short))
+
+
+def _head(text: str, width: int) -> str:
+    """Return the beginning of a text that fits into a number of cells."""
+    used = 0
+    for place, character in enumerate(text):
+        used += _cells_of(character)
+        if used > width:
+            return text[:place]
+    return text
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a text, broken at spaces where a line is too long."""
+    for line in plain(text).expandtabs(TAB_CELLS).split("\n"):
+        yield from _broken(line.rstrip(), max(width, 1))
+
+
+def _broken(line: str, width: int) -> Iterator[str]:
+    # Continued lines keep the indentation, so that lists and code stay readable.
+    indent = line[: min(len(line) - len(line.lstrip()), width // 2)]
+    while cells(line) > width:
+        head = _head(line, width) or line[0]
+        at = head.rfind(" ", len(indent) + 1)
+        if at > len(head) // 2:
+            head = head[:at]
+        yield head.rstrip()
+        line = indent + line[len(head) :].lstrip(" ")
+    yield line

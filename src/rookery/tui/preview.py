@@ -1,0 +1,162 @@
+"""The preview of the selected session: its request, and its conversation, screen or diff."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from rookery.client.live_views import ConversationInfo
+from rookery.client.permissions import RequestInfo
+from rookery.client.sessions import SessionInfo
+from rookery.tui.conversation_text import conversation_lines
+from rookery.tui.painting import LineBar, TextPane
+from rookery.tui.plain_text import cells, one_line, plain
+from rookery.tui.preview_feed import PreviewContent, PreviewKind, PreviewNews
+from rookery.tui.request_text import deadline_text, keys_line, request_lines, title_of
+from rookery.tui.session_view import deadline_note, details
+from rookery.tui.styled import Span, StyledLine, line, paragraph
+
+#: Lines of the preview that the request leaves to the conversation below it.
+MIN_CONTENT_LINES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRequest:
+    """The request that the card shows, of this session."""
+
+    request: RequestInfo
+    session: SessionInfo
+    count: int  #: open requests of the session
+    on_timeout: str
+
+
+class RequestCard(Vertical):
+    """A request in full, and the keys that answer it."""
+
+    def __init__(self) -> None:
+        super().__init__(id="card")
+        self.shown: ShownRequest | None = None
+
+    def compose(self) -> ComposeResult:
+        yield LineBar(id="card-title")
+        yield TextPane(id="card-text", follows=False)
+        yield LineBar(id="card-keys")
+
+    def show(self, shown: ShownRequest | None, max_lines: int) -> None:
+        is_new = shown is None or self.shown is None or shown.request != self.shown.request
+        self.shown = shown
+        self.display = shown is not None
+        if shown is None:
+            return
+        self.tick()
+        pane = self.query_one("#card-text", TextPane)
+        lines = request_lines(shown.request, max(self.size.width - 3, 20))
+        pane.styles.height = min(len(lines), max(max_lines - 2, 1))
+        if is_new:
+            pane.show(partial(request_lines, shown.request), from_start=True)
+        self.query_one("#card-keys", LineBar).show(keys_line(shown.request))
+
+    def tick(self) -> None:
+        """Update the time that is left."""
+        if (shown := self.shown) is None:
+            return
+        title = f"{one_line(shown.session.name)} {title_of(shown.request, shown.count)}"
+        note = deadline_note(shown.request, shown.session, shown.on_timeout)
+        deadline = deadline_text(shown.request, note, datetime.now(UTC))
+        gap = " " * max(self.size.width - cells(title) - cells(deadline) - 2, 2)
+        spans = (Span(title, "needs-you"), Span(f"{gap}{deadline}", "faint"))
+        self.query_one("#card-title", LineBar).show(spans)
+
+    @property
+    def shows_all(self) -> bool:
+        """Return whether the whole request is visible, so that an answer is informed."""
+        pane = self.query_one("#card-text", TextPane)
+        return bool(self.display) and pane.line_count <= pane.size.height
+
+
+class Preview(Vertical):
+    """Title, request and content of the selected session."""
+
+    def __init__(self) -> None:
+        super().__init__(id="preview")
+        self.kind = PreviewKind.CONVERSATION
+        self.conversation: ConversationInfo | None = None
+        self._of = ""  #: the session and kind of the content that is shown
+
+    def compose(self) -> ComposeResult:
+        yield LineBar(id="preview-title")
+        yield LineBar(id="preview-details")
+        yield RequestCard()
+        yield TextPane(id="content")
+
+    @property
+    def card(self) -> RequestCard:
+        return self.query_one(RequestCard)
+
+    @property
+    def content(self) -> TextPane:
+        return self.query_one("#content", TextPane)
+
+    def show_session(self, session: SessionInfo | None, shown: ShownRequest | None) -> None:
+        """Show the title of a session, and its request."""
+        name = one_line(session.name) if session else ""
+        self.query_one("#preview-title", LineBar).show(self._title(name))
+        about = details(session) if session else ""
+        self.query_one("#preview-details", LineBar).show(line(f" {about}", "faint"))
+        room = self.size.height - 2 - MIN_CONTENT_LINES
+        self.card.show(shown, room)
+
+    def _title(self, name: str) -> StyledLine:
+        tabs = [
+            Span(f" {each} ", "tab" if each is self.kind else "faint") for each in PreviewKind
+        ]
+        width = sum(cells(each.text) for each in tabs)
+        gap = " " * max(self.size.width - width - cells(name) - 2, 1)
+        return (Span(f" {name}", "strong"), Span(gap), *tabs) if name else line("")
+
+    def clear(self, note: str = "") -> None:
+        """Empty the content while another one is fetched."""
+        self.conversation = None
+        self.content.show(partial(_note_lines, note), from_start=True)
+
+    def show_news(self, news: PreviewNews) -> None:
+        """Show content that was fetched."""
+        is_other = self._of != f"{news.target.session} {news.target.kind}"
+        self._of = f"{news.target.session} {news.target.kind}"
+        if isinstance(news.content, ConversationInfo):
+            self.conversation = news.content
+        make = (
+            partial(_note_lines, news.problem)
+            if news.content is None
+            else partial(_content_lines, news.content)
+        )
+        self.content.show(make, from_start=is_other)
+
+
+def _content_lines(content: PreviewContent, width: int) -> Sequence[StyledLine]:
+    if isinstance(content, ConversationInfo):
+        lines = conversation_lines(content, width - 1)
+        return lines or _note_lines("Nothing was said yet.", width)
+    if isinstance(content, str):
+        return [_diff_line(each) for each in plain(content).splitlines()]
+    lines = [line(plain(each).rstrip()) for each in content]
+    while lines and not lines[-1][0].text:
+        lines.pop()
+    return lines
+
+
+def _diff_line(text: str) -> StyledLine:
+    shown = text.expandtabs(4)
+    if text.startswith(("+++", "---", "diff ", "index ")):
+        return line(shown, "strong")
+    style = {"+": "added", "-": "removed", "@": "heading"}.get(text[:1], "")
+    return line(shown, style)
+
+
+def _note_lines(note: str, width: int) -> list[StyledLine]:
+    return [*paragraph(note, width, "faint", first=" ", rest=" ")]

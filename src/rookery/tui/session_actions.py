@@ -1,0 +1,191 @@
+"""The keys that act on sessions: attach, send, start, fork, resume, interrupt and end."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from msgspec import structs
+
+from rookery.client.decoding import read
+from rookery.client.messages import send_message
+from rookery.client.sessions import (
+    EvidenceInfo,
+    ResumeOrder,
+    SessionInfo,
+    StartOrder,
+    end_session,
+    interrupt_session,
+    resume_session,
+    show_evidence,
+)
+from rookery.tui import command_lines
+from rookery.tui.board_screen import BoardScreen
+from rookery.tui.command_lines import NewSession
+from rookery.tui.dialogs import ConfirmDialog, PageScreen, TextDialog
+from rookery.tui.evidence_text import evidence_lines
+from rookery.tui.start_dialog import StartDialog
+
+#: The agent that is a plain command line: its prompt is the command to run.
+_COMMAND_AGENT = "shell"
+
+
+class SessionActions(BoardScreen):
+    """Acts on the selected session; sending and ending also on all marked ones."""
+
+    def _selected(self) -> SessionInfo | None:
+        if self.session is None:
+            self.say("No session is selected. Start one with n.")
+        return self.session
+
+    def attach(self) -> None:
+        """Give the terminal to the session until the user leaves it."""
+        if (session := self._selected()) is None:
+            return
+        if session.ended_at:
+            self.say(f"{session.name} has ended. Continue its conversation with r.")
+            return
+        line = command_lines.attach(session.name)
+        status = self.run_here(("attach", session.id))
+        if status is None:
+            self.say("This terminal cannot be given to another program.", command_line=line)
+        elif status:
+            self.say("It could not be attached; see why with w.", command_line=line)
+        else:
+            self.say(f"Left {session.name} running.", command_line=line)
+
+    def action_send(self) -> None:
+        targets = self.board.targets(self.table.selected)
+        if not targets:
+            self._selected()
+            return
+        names = ", ".join(each.name for each in targets)
+        dialog = TextDialog(f"Send to {names}")
+        self.app.push_screen(dialog, partial(self._send_to, targets))
+
+    def _send_to(self, targets: Sequence[SessionInfo], text: str | None) -> None:
+        if not text or not text.strip():
+            return
+        names = [each.name for each in targets]
+
+        def work() -> None:
+            for each in targets:
+                send_message(self.daemon, each.id, text)
+
+        self.perform(command_lines.send(names, text), work, partial(self._sent, names))
+
+    def _sent(self, names: Sequence[str], done: None) -> str:
+        self.board.marked.clear()
+        self.show_board()
+        return f"Sent to {', '.join(names)}."
+
+    def action_new(self) -> None:
+        sessions = [*self.board.sessions.values()][::-1]
+        folders = [self.setup.folder, *(each.project_path for each in sessions)]
+        agent = sessions[0].agent if sessions else self.setup.agents[0]
+        dialog = StartDialog(self.setup.agents, agent=agent, folders=[*dict.fromkeys(folders)])
+        self.app.push_screen(dialog, self._start)
+
+    def _start(self, asked: NewSession | None) -> None:
+        if asked is None:
+            return
+        worktree = {} if asked.worktree is None else {"worktree": asked.worktree}
+        order = structs.asdict(self._order(asked))
+
+        def work() -> SessionInfo:
+            return read(SessionInfo, self.daemon.post("sessions", **order, **worktree))
+
+        self.perform(asked.command_line, work, self._started)
+
+    def _order(self, asked: NewSession) -> StartOrder:
+        is_command = asked.agent == _COMMAND_AGENT
+        return StartOrder(
+            agent=asked.agent,
+            name=asked.name,
+            project=str(Path(asked.project).expanduser().absolute()),
+            runtime="tmux",
+            model="",
+            permission_mode="",
+            prompt="" if is_command else asked.prompt,
+            command=shlex.split(asked.prompt) if is_command else [],
+            environment=dict(self.setup.environment),
+            tools=True,
+        )
+
+    def _started(self, session: SessionInfo) -> str:
+        self.board.sessions[session.id] = session
+        self.show_board()
+        self.table.select(session.id)
+        return f"Started {session.name}."
+
+    def action_fork(self) -> None:
+        if session := self._selected():
+            dialog = TextDialog(f"Branch of {session.name}. First prompt (optional):")
+            self.app.push_screen(dialog, partial(self._continue, session, fork=True))
+
+    def action_resume(self) -> None:
+        if (session := self._selected()) is None:
+            return
+        if not session.ended_at:
+            self.say(f"{session.name} is still running. Start a branch of it with f.")
+            return
+        dialog = TextDialog(f"Continue {session.name}. Prompt (optional):")
+        self.app.push_screen(dialog, partial(self._continue, session, fork=False))
+
+    def _continue(self, session: SessionInfo, prompt: str | None, *, fork: bool) -> None:
+        if prompt is None:
+            return
+        make = command_lines.fork if fork else command_lines.resume
+        order = ResumeOrder(
+            fork=fork,
+            prompt=prompt.strip(),
+            name="",
+            agent="",
+            project="",
+            environment=dict(self.setup.environment),
+        )
+        work = partial(resume_session, self.daemon, session.id, order)
+        self.perform(make(session.name, prompt.strip()), work, self._started)
+
+    def action_interrupt(self) -> None:
+        if session := self._selected():
+            work = partial(interrupt_session, self.daemon, session.id)
+            line = command_lines.interrupt(session.name)
+            self.perform(line, work, lambda done: f"Interrupted {session.name}.")
+
+    def action_end(self) -> None:
+        targets = [
+            each for each in self.board.targets(self.table.selected) if not each.ended_at
+        ]
+        if not targets:
+            self.say("Nothing to end: no session is selected, or it has ended.")
+            return
+        names = ", ".join(each.name for each in targets)
+        dialog = ConfirmDialog(f"End {names}? Its conversation can be continued later with r.")
+        self.app.push_screen(dialog, partial(self._end, targets))
+
+    def _end(self, targets: Sequence[SessionInfo], is_sure: bool | None) -> None:
+        if not is_sure:
+            return
+        names = [each.name for each in targets]
+
+        def work() -> None:
+            for each in targets:
+                end_session(self.daemon, each.id, force=False)
+
+        self.board.marked.clear()
+        self.perform(command_lines.end(names), work, lambda done: f"Ending {', '.join(names)}.")
+
+    def action_why(self) -> None:
+        if session := self._selected():
+            work = partial(show_evidence, self.daemon, session.id)
+
+            def show(evidence: EvidenceInfo) -> str:
+                make = partial(evidence_lines, evidence, datetime.now(UTC))
+                self.app.push_screen(PageScreen(f"Why {session.name}?", make))
+                return "The evidence for its state."
+
+            self.perform(command_lines.why(session.name), work, show)
