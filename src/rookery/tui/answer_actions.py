@@ -129,7 +129,11 @@ class AnswerActions(BoardScreen):
         self._answer(request, line, "Denied", work)
 
     def action_choose(self, number: int) -> None:
-        if request := self._whole_request():
+        # The dialog for several answers shows the request whole itself.
+        request = self._request()
+        if request and takes_one_key(request):
+            request = self._whole_request()
+        if request:
             self._choose(request, number)
 
     def _choose(self, request: RequestInfo, number: int) -> None:
@@ -146,7 +150,7 @@ class AnswerActions(BoardScreen):
         self._open_draft(draft)
 
     def action_write_answer(self) -> None:
-        request = self._whole_request()
+        request = self._request()
         if request is None:
             return
         if not can_write(request):

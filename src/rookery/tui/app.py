@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import ClassVar
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
@@ -48,7 +47,7 @@ class RookeryApp(App[None]):
     CSS_PATH = Path(__file__).with_name("rookery.tcss")
     TITLE = "Rookery"
     ENABLE_COMMAND_PALETTE = True
-    BINDINGS: ClassVar = []
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-normal")]  # noqa: RUF012 - as in Textual
 
     def __init__(self, setup: TuiSetup) -> None:
         super().__init__(ansi_color=True)

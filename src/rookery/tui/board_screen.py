@@ -13,7 +13,7 @@ from textual.screen import Screen
 
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo
-from rookery.model.errors import RookeryError
+from rookery.model.errors import Answered, RookeryError
 from rookery.tui.board import Board
 from rookery.tui.painting import LineBar
 from rookery.tui.plain_text import one_line
@@ -97,7 +97,7 @@ class BoardScreen(Screen[None]):
             try:
                 result = work()
             except RookeryError as error:
-                text = str(error)
+                text = explained(error)
                 self.post_message(CallDone(lambda: self._fail(command_line, text)))
                 return
             self.post_message(CallDone(lambda: self._finish(command_line, done(result))))
@@ -113,3 +113,11 @@ class BoardScreen(Screen[None]):
 
     def on_call_done(self, message: CallDone) -> None:
         message.then()
+
+
+def explained(error: RookeryError) -> str:
+    """Return what happened and what to do, in one line."""
+    if isinstance(error, Answered) and error.code == "not-found":
+        restart = "restart it with:  rookery down  and  rookery up"
+        return f"The daemon that runs is of another version and cannot do this; {restart}"
+    return str(error)

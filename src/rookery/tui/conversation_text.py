@@ -10,6 +10,7 @@ from rookery.client.live_views import ConversationInfo
 from rookery.client.sessions import TurnInfo
 from rookery.tui.plain_text import one_line
 from rookery.tui.styled import StyledLine, line, paragraph
+from rookery.tui.times import moment
 
 #: A fenced block of code in an answer.
 _CODE_BLOCK = re.compile(r"^(```+|~~~+)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -30,7 +31,7 @@ def conversation_lines(conversation: ConversationInfo, width: int) -> list[Style
     lines: list[StyledLine] = []
     if conversation.omitted:
         lines += [line(f"({conversation.omitted} earlier turns)", "faint"), line("")]
-    for part in sorted(_parts(conversation), key=lambda each: each.at):
+    for part in sorted(_parts(conversation), key=lambda each: moment(each.at)):
         lines += _lines_of(part, width)
     return lines
 

@@ -13,10 +13,11 @@ from threading import Condition, Event, Thread
 from typing import TypeAlias
 
 from rookery.client import Client, ConnectionLost
-from rookery.client.live_views import EventHead, list_changed, read_events
+from rookery.client.live_views import list_changed
 from rookery.client.notifications import list_muted
 from rookery.client.permissions import RequestInfo, list_requests
 from rookery.client.sessions import SessionList, list_sessions
+from rookery.client.streams import EventHead, read_events
 from rookery.client.transport import OpenStream
 from rookery.model.errors import Answered, NotRunning, RookeryError
 

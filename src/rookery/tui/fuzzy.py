@@ -7,6 +7,9 @@ from collections.abc import Iterable
 #: Characters of a text that are searched for scattered letters; beyond, only whole words.
 MAX_FUZZY_CHARACTERS = 120
 
+#: The share of a match that must be letters of the query.
+MIN_CLOSENESS = 0.5
+
 #: Scores of a match: the beginning of the text, of a word, anywhere, or scattered letters.
 _AT_START, _AT_WORD, _INSIDE, _SCATTERED = 4.0, 3.0, 2.0, 1.0
 
@@ -39,11 +42,11 @@ def _closeness(word: str, text: str) -> float:
     best, start = 0.0, text.find(word[0])
     while start >= 0:
         if (end := _end(word, text, start)) < 0:
-            return best
+            break
         best = max(best, len(word) / (end - start))
         start = text.find(word[0], start + 1)
     # Letters that are scattered over a whole sentence are no match.
-    return best if best >= 1 / 3 else 0.0
+    return best if best >= MIN_CLOSENESS else 0.0
 
 
 def _end(word: str, text: str, start: int) -> int:

@@ -37,6 +37,8 @@ def header(board: Board, width: int, *, down: str) -> StyledLine:
             verb = "needs you" if word == "need you" and number == 1 else word
             is_calm = urgency is Urgency.NEEDS_YOU and not number
             spans.append(Span(f"{number} {verb}  ", "faint" if is_calm else style))
+    while width_of(tuple(spans)) > width:
+        spans.pop()
     right = _right(board)
     gap = width - width_of(tuple(spans)) - cells(right) - 1
     return (*spans, Span(" " * max(gap, 1)), Span(right, "faint"))
@@ -48,6 +50,7 @@ def _right(board: Board) -> str:
         f"{len(board.marked)} marked" if board.marked else "",
         "" if board.grouping is Grouping.NONE else f"by {board.grouping}",
         "tree" if board.is_tree else "",
+        f"/{board.query}" if board.query else "",
         "" if board.view is View.LIVE else f"{board.view} only",
     ]
     return " · ".join(filter(None, parts)).replace("all only", "all")
@@ -76,16 +79,21 @@ def empty_hints(board: Board, *, down: str, is_loaded: bool) -> Sequence[str]:
 
 
 def key_hints(
-    request: RequestInfo | None, board: Board, *, is_down: bool, width: int
+    request: RequestInfo | None,
+    board: Board,
+    *,
+    is_down: bool,
+    width: int,
+    enter: str = "attach",
 ) -> StyledLine:
     """Return the keys that are most useful now, as many as fit."""
     if is_down:
         pairs = [("u", "start the daemon"), ("q", "quit")]
     else:
-        pairs = [("enter", "attach"), ("s", "send"), ("n", "new"), ("tab", "preview")]
-        pairs += [("/", "search"), ("v", "view"), ("?", "help"), ("q", "quit")]
+        pairs = [("?", "help"), ("enter", enter), ("s", "send"), ("n", "new"), ("/", "search")]
+        pairs += [("tab", "preview"), ("v", "view"), ("u", "next"), ("q", "quit")]
         if request:
-            pairs = [*answer_keys(request), *(each for each in pairs if each[0] != "n")]
+            pairs = [*answer_keys(request), *pairs]
         if not board.sessions:
             pairs = [("n", "new"), ("?", "help"), ("q", "quit")]
     shown: StyledLine = ()

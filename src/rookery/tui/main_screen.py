@@ -150,7 +150,9 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
         width = self.size.width
         self.query_one("#header", LineBar).show(header(self.board, width, down=self._down))
         request = self.preview.card.shown.request if self.preview.card.shown else None
-        pairs = key_hints(request, self.board, is_down=bool(self._down), width=width)
+        enter = "details" if self._is_single and not self._is_detail else "attach"
+        is_down = bool(self._down)
+        pairs = key_hints(request, self.board, is_down=is_down, width=width, enter=enter)
         self.query_one("#hints", LineBar).show(pairs)
 
     def _tick(self) -> None:
@@ -255,6 +257,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
     def on_input_changed(self, event: Input.Changed) -> None:
         self.board.query = event.value
         self.show_board()
+        self.table.move(-len(self.board.sessions))  # the best match comes first
 
     def on_input_submitted(self) -> None:
         self._leave_search()

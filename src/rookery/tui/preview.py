@@ -22,7 +22,7 @@ from rookery.tui.session_view import deadline_note, details
 from rookery.tui.styled import Span, StyledLine, line, paragraph
 
 #: Lines of the preview that the request leaves to the conversation below it.
-MIN_CONTENT_LINES = 3
+MIN_CONTENT_LINES = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from threading import Condition, Thread
 from typing import TypeAlias
 
 from rookery.client import Client
-from rookery.client.live_views import ConversationInfo, read_screens, show_conversation
+from rookery.client.live_views import ConversationInfo, show_conversation
 from rookery.client.sessions import show_screen
+from rookery.client.streams import read_screens
 from rookery.client.transport import OpenStream
 from rookery.model.errors import Answered, NotRunning, RookeryError
 

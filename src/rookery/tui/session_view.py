@@ -183,7 +183,9 @@ def details(session: SessionInfo) -> str:
     """Return the line below a session's name: agent, model, folder, branch and usage."""
     marks = " ".join(f"#{each}" for each in tags(session))
     observed = "observed" if session.runtime == "observed" else ""
-    parts = (session.agent, _text(session, "model"), folder(session), _text(session, "branch"))
+    model = _text(session, "model")
+    agent = session.agent if model in {"", session.agent} else f"{session.agent} {model}"
+    parts = (agent, folder(session), _text(session, "branch"))
     return one_line(_joined(*parts, usage(session), marks, observed))
 
 

@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import pytest
+
+from rookery.model.errors import Answered
+from tests.support.tui import FakeDaemon, shown
+
+pytestmark = [pytest.mark.anyio, pytest.mark.spec("I7")]
+
+ANSWER = ("permissions", "r1", "answer")
+
+QUESTION = {
+    "kind": "question",
+    "tool": "AskUserQuestion",
+    "input": {},
+    "message": "Which database?",
+    "questions": [
+        {
+            "text": "Which database?",
+            "options": ["Postgres", "SQLite"],
+            "descriptions": ["a server", "a file"],
+        }
+    ],
+}
+
+TWO_QUESTIONS = {
+    **QUESTION,
+    "message": "1. Which database? 2. Which tests?",
+    "questions": [
+        {"text": "Which database?", "options": ["Postgres", "SQLite"]},
+        {"text": "Which tests?", "options": ["unit", "e2e", "load"], "takes_several": True},
+    ],
+}
+
+
+@pytest.fixture
+def daemon() -> FakeDaemon:
+    daemon = FakeDaemon()
+    daemon.add("api")
+    return daemon
+
+
+async def test_a_allows_the_shown_request_and_says_so(daemon: FakeDaemon) -> None:
+    daemon.ask("api", "r1")
+    async with shown(daemon) as tui:
+        await tui.shows("rm -rf build")
+        await tui.press("a")
+        await tui.shows("Allowed: Bash: rm -rf build")
+
+        assert daemon.posted == [(ANSWER, {"decision": "allow", "for_session": False})]
+        assert "$ rookery allow r1" in tui.text
+
+
+async def test_capital_a_allows_for_the_session(daemon: FakeDaemon) -> None:
+    daemon.ask("api", "r1")
+    async with shown(daemon) as tui:
+        await tui.press("A")
+        await tui.shows("$ rookery allow r1 --session  Allowed")
+
+    assert daemon.posted == [(ANSWER, {"decision": "allow", "for_session": True})]
+
+
+@pytest.mark.parametrize(("typed", "reason"), [((), ""), (("n", "o", "!"), "no!")])
+async def test_d_denies_with_or_without_a_reason(
+    daemon: FakeDaemon, typed: tuple[str, ...], reason: str
+) -> None:
+    daemon.ask("api", "r1")
+    async with shown(daemon) as tui:
+        await tui.press("d")
+        await tui.shows("Reason for the agent")
+        await tui.press(*typed, "enter")
+        await tui.shows("Denied: Bash")
+
+    assert daemon.posted == [(ANSWER, {"decision": "deny", "reason": reason})]
+
+
+async def test_a_denial_that_is_cancelled_answers_nothing(daemon: FakeDaemon) -> None:
+    daemon.ask("api", "r1")
+    async with shown(daemon) as tui:
+        await tui.press("d", "escape", "escape")
+
+    assert daemon.posted == []
+
+
+async def test_a_number_chooses_an_option(daemon: FakeDaemon) -> None:
+    daemon.ask("api", "r1", **QUESTION)
+    async with shown(daemon) as tui:
+        await tui.shows("2. SQLite")
+        assert "a file" in tui.text
+        await tui.press("3")
+        await tui.shows("It has no option 3.")
+        await tui.press("2")
+        await tui.shows("$ rookery answer r1 2")
+
+    answered = {"decision": "answer", "answers": ["2"], "own_words": False}
+    assert daemon.posted == [(ANSWER, answered)]
+
+
+async def test_a_question_is_answered_in_own_words(daemon: FakeDaemon) -> None:
+    daemon.ask("api", "r1", **QUESTION)
+    async with shown(daemon) as tui:
+        await tui.press("t")
+        await tui.press(*"DuckDB", "enter")
+        await tui.shows("$ rookery answer r1 --text DuckDB")
+
+    answered = {"decision": "answer", "answers": ["DuckDB"], "own_words": True}
+    assert daemon.posted == [(ANSWER, answered)]
+
+
+async def test_several_questions_are_answered_together(daemon: FakeDaemon) -> None:
+    daemon.ask("api", "r1", **TWO_QUESTIONS)
+    async with shown(daemon) as tui:
+        await tui.shows("2) Which tests?")
+        await tui.press("2")  # it opens the dialog, with the first question answered
+        await tui.shows("Answer api")
+        await tui.press("1", "3", "2", "2")
+        assert daemon.posted == []
+        await tui.press("enter")
+        await tui.shows("$ rookery answer r1 2 1,3")
+
+    answered = {"decision": "answer", "answers": ["2", "1,3"], "own_words": False}
+    assert daemon.posted == [(ANSWER, answered)]
+
+
+async def test_enter_goes_to_the_question_that_is_not_answered(daemon: FakeDaemon) -> None:
+    daemon.ask("api", "r1", **TWO_QUESTIONS)
+    async with shown(daemon) as tui:
+        await tui.press("1", "up", "down", "enter", "t")
+        await tui.shows("Your answer")
+        await tui.press(*"all", "enter")
+        await tui.press("enter")
+        await tui.shows("--text Postgres all")
+
+    answered = {"decision": "answer", "answers": ["Postgres", "all"], "own_words": True}
+    assert daemon.posted == [(ANSWER, answered)]
+
+
+async def test_a_key_for_one_request_never_answers_the_next(daemon: FakeDaemon) -> None:
+    daemon.ask("api", "r1")
+    daemon.ask("api", "r2", input={"command": "git push --force"})
+    async with shown(daemon) as tui:
+        assert "1 of 2" in tui.text
+        await tui.press("a")
+        daemon.tell("input-settled", "api")
+        await tui.shows("git push --force")
+        await tui.press("a")
+
+        assert [path for path, _ in daemon.posted] == [ANSWER]
+        assert "Another request has just appeared" in tui.text
+
+
+async def test_a_second_press_does_not_answer_twice(daemon: FakeDaemon) -> None:
+    daemon.ask("api", "r1")
+    async with shown(daemon) as tui:
+        await tui.press("a", "a", "a")
+        await tui.shows("Allowed")
+
+    assert len(daemon.posted) == 1
+
+
+async def test_a_request_that_does_not_fit_is_shown_whole_before_it_is_answered(
+    daemon: FakeDaemon,
+) -> None:
+    script = "\n".join(f"step {number}" for number in range(60))
+    daemon.ask("api", "r1", input={"command": f"{script}\nrm -rf /"})
+    async with shown(daemon) as tui:
+        await tui.press("a")
+        await tui.shows("api asks")
+        assert daemon.posted == []
+        for _ in range(8):
+            await tui.press("pagedown")
+        assert "rm -rf /" in tui.text
+        await tui.press("a")
+        await tui.shows("Allowed")
+
+    assert len(daemon.posted) == 1
+
+
+async def test_an_answer_that_comes_too_late_says_so(daemon: FakeDaemon) -> None:
+    daemon.ask("api", "r1")
+    refusal = "It was already allowed at 10:42 from the terminal."
+    daemon.answers[ANSWER] = Answered("request-closed", refusal)
+    async with shown(daemon) as tui:
+        await tui.press("a")
+        await tui.shows(refusal)
+
+
+async def test_an_answer_that_was_not_delivered_can_be_given_again(daemon: FakeDaemon) -> None:
+    asked = daemon.ask("api", "r1")
+    daemon.answers[ANSWER] = {**asked, "outcome": "allowed", "delivery": "due"}
+    reason = "the dialog has changed"
+    daemon.answers["permissions", "r1"] = {**asked, "outcome": "open", "reason": reason}
+    async with shown(daemon) as tui:
+        await tui.press("a")
+        await tui.shows("was not delivered: the dialog has changed")
+        await tui.press("a")
+        await tui.until(lambda: len(daemon.posted) == 2)
+
+
+async def test_keys_that_do_not_fit_say_which_do(daemon: FakeDaemon) -> None:
+    daemon.ask("api", "r1", **QUESTION)
+    daemon.add("idle")
+    async with shown(daemon) as tui:
+        await tui.press("a")
+        assert "It asks a question" in tui.text
+        await tui.press("j", "a")
+        assert "idle asks nothing that can be answered here" in tui.text
+
+    assert daemon.posted == []
