@@ -118,7 +118,7 @@ class FakeDaemon(FakeClient):
                 return self._decide(request, given)
             case ("muted",):
                 return {"sessions": []}
-            case ("sessions", name, "data"):
+            case ("sessions", name, "data") if name in self.sessions:
                 return {"session": self.sessions[name], "turns": [], "transcript": []}
             case ("sessions", name, "resume" | "interrupt" | "end" | "mute" | "unmute"):
                 return self.sessions[name]

@@ -191,7 +191,7 @@ class PageScreen(ModalScreen[str | None]):
 
     def action_scroll(self, lines: int) -> None:
         pane = self.query_one("#page", TextPane)
-        pane.scroll_to(y=pane.scroll_offset.y + lines, animate=False, immediate=True)
+        pane.jump(pane.scroll_offset.y + lines)
 
     def action_cancel(self) -> None:
         self.dismiss(None)

@@ -201,7 +201,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
     def action_scroll_preview(self, pages: int) -> None:
         pane = self.preview.content
         step = max(pane.size.height - 2, 1) * pages
-        pane.scroll_to(y=pane.scroll_offset.y + step, animate=False, immediate=True)
+        pane.jump(pane.scroll_offset.y + step)
 
     # Enter, escape, search and leaving.
 

@@ -104,16 +104,21 @@ class TextPane(ScrollView):
         self._make = make
         self._remake()
         if self._follows and (from_start or was_at_end):
-            self.scroll_end(animate=False, immediate=True)
+            self.jump(self.max_scroll_y)
         elif from_start:
-            self.scroll_to(y=0, animate=False, immediate=True)
+            self.jump(0)
+
+    def jump(self, y: float) -> None:
+        """Scroll to a line at once."""
+        # Forced: the scroll bar may not be there yet, as the lines have just come.
+        self.scroll_to(y=y, animate=False, force=True, immediate=True)
 
     def on_resize(self) -> None:
         if self._made_for != self.scrollable_content_region.width:
             was_at_end = self.is_vertical_scroll_end
             self._remake()
             if self._follows and was_at_end:
-                self.scroll_end(animate=False, immediate=True)
+                self.jump(self.max_scroll_y)
 
     def _remake(self) -> None:
         self._made_for = self.scrollable_content_region.width

@@ -129,7 +129,7 @@ class SessionTable(ScrollView, can_focus=True):
         top, height = self.scroll_offset.y, self.size.height
         if height and not top <= self._place < top + height:
             y = self._place if self._place < top else self._place - height + 1
-            self.scroll_to(y=y, animate=False, immediate=True)
+            self.scroll_to(y=y, animate=False, force=True, immediate=True)
 
     def on_click(self, event: events.Click) -> None:
         place = event.y + self.scroll_offset.y

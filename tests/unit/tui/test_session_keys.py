@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from rookery.model.errors import Answered
+from rookery.tui.live import LiveThreads
+from tests.support.tui import FakeDaemon, shown
+
+pytestmark = [pytest.mark.anyio, pytest.mark.spec("I7")]
+
+
+@pytest.fixture
+def daemon() -> FakeDaemon:
+    daemon = FakeDaemon()
+    for name in ("api", "web", "docs"):
+        daemon.add(name)
+    return daemon
+
+
+async def test_s_sends_a_message_of_several_lines(daemon: FakeDaemon) -> None:
+    async with shown(daemon, selected="web") as tui:
+        await tui.press("s")
+        await tui.shows("Send to web")
+        await tui.press(*"one", "ctrl+j", *"two", "enter")
+        await tui.shows("Sent to web.")
+        assert "$ rookery send web 'one two'" in tui.text
+
+    assert daemon.posted == [(("sessions", "web", "messages"), {"words": "one\ntwo"})]
+
+
+async def test_a_message_goes_to_all_marked_sessions(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        await tui.press("space", "space", "s")
+        await tui.shows("Send to api, web")
+        await tui.press(*"go", "enter")
+        await tui.shows("Sent to api, web.")
+
+        assert [path[1] for path, _ in daemon.posted] == ["api", "web"]
+        assert tui.main.board.marked == set()
+
+
+async def test_a_mark_is_taken_back(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        await tui.press("space")
+        assert "1 marked" in tui.text
+        await tui.press("k", "space")
+        assert "marked" not in tui.text
+
+
+async def test_an_empty_message_is_not_sent(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        await tui.press("s", "enter")
+
+    assert daemon.posted == []
+
+
+async def test_n_starts_a_session_and_selects_it() -> None:
+    async with shown(FakeDaemon()) as tui:
+        await tui.press("n")
+        await tui.shows("New session")
+        tui.daemon.answers["sessions",] = FakeDaemon().add("fresh")
+        await tui.press(*"Fix it", "enter")
+        await tui.shows("Started fresh.")
+
+        path, body = tui.daemon.posted[-1]
+        assert (path, body["agent"], body["project"]) == (("sessions",), "claude", "/repo")
+        assert (body["prompt"], body["environment"]) == ("Fix it", {"LANG": "C"})
+        assert "worktree" not in body
+        assert tui.main.table.selected == "fresh"
+        assert "rookery start --agent claude --project /repo 'Fix it'" in tui.text
+
+
+async def test_a_new_session_gets_a_worktree_if_a_branch_is_given(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        await tui.press("n", "shift+tab", *"fix-1", "tab", "enter")
+        await tui.until(lambda: daemon.posted)
+
+        (_, body), *_ = daemon.posted
+        assert (body["worktree"], body["agent"]) == ("fix-1", "demo")
+
+
+@pytest.mark.parametrize(("key", "is_fork"), [("f", True), ("r", False)])
+async def test_a_conversation_is_branched_or_continued(
+    daemon: FakeDaemon, key: str, *, is_fork: bool
+) -> None:
+    daemon.change("web", ended_at="2026-11-01T00:00:00+00:00", status="completed")
+    async with shown(daemon) as tui:
+        await tui.press("v", "v", "v", "v")
+        tui.main.table.select("web")
+        await tui.press(key, *"on", "enter")
+        await tui.shows("Started web.")
+
+    (path, body), *_ = daemon.posted
+    assert path == ("sessions", "web", "resume")
+    assert (body["fork"], body["prompt"]) == (is_fork, "on")
+
+
+async def test_a_running_session_is_not_resumed(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        await tui.press("r")
+        assert "api is still running. Start a branch of it with f." in tui.text
+
+    assert daemon.posted == []
+
+
+async def test_i_interrupts(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        await tui.press("i")
+        await tui.shows("$ rookery interrupt api  Interrupted api.")
+
+    assert daemon.posted == [(("sessions", "api", "interrupt"), {})]
+
+
+@pytest.mark.parametrize(("key", "count"), [("y", 1), ("n", 0), ("escape", 0)])
+async def test_x_ends_a_session_only_after_a_yes(
+    daemon: FakeDaemon, key: str, count: int
+) -> None:
+    async with shown(daemon) as tui:
+        await tui.press("x")
+        await tui.shows("End api?")
+        assert daemon.posted == []
+        await tui.press(key)
+        if count:
+            await tui.shows("$ rookery end api  Ending api.")
+
+    assert len(daemon.posted) == count
+
+
+async def test_w_shows_the_evidence(daemon: FakeDaemon) -> None:
+    claim = {"source": "hook", "claim": "idle", "at": "2026-11-01T00:00:00+00:00"}
+    daemon.answers["sessions", "api", "why"] = {
+        "session": daemon.sessions["api"],
+        "confidence": "sure",
+        "evidence": [claim],
+    }
+    async with shown(daemon) as tui:
+        await tui.press("w")
+        await tui.shows("This is sure.")
+        assert "hook        idle" in tui.text
+        await tui.press("escape")
+        await tui.shows("$ rookery why api")
+
+
+async def test_g_shows_who_waits_for_whom_and_relays(daemon: FakeDaemon) -> None:
+    daemon.answers["listeners",] = {"listeners": [{"caller": "api", "target": "web"}]}
+    members = [{"session": "web"}, {"session": "docs"}]
+    daemon.answers["relays",] = {"relays": [{"id": "r-1", "members": members}]}
+    async with shown(daemon) as tui:
+        await tui.press("g")
+        await tui.shows("waits for web")
+        assert "relay r-1" in tui.text
+
+
+ANSWERED = {
+    "number": 1,
+    "prompt": "Write it",
+    "answer": "Here:\n```sh\nmake all\n```\nDone.",
+    "started_at": "2026-11-01T00:00:00+00:00",
+    "ended_at": "2026-11-01T00:00:09+00:00",
+    "how": "finished",
+}
+
+
+async def test_c_copies_the_last_answer_or_a_block_of_code(daemon: FakeDaemon) -> None:
+    session = daemon.sessions["api"]
+    daemon.answers["sessions", "api", "data"] = {"session": session, "turns": [ANSWERED]}
+    async with shown(daemon) as tui:
+        await tui.press("c")
+        await tui.shows("2. code: make all")
+        await tui.press("2")
+        await tui.shows("Copied a block of code")
+        assert tui.app.clipboard == "make all\n"
+
+        await tui.press("c")
+        await tui.shows("1. the last answer")
+        await tui.press("enter")
+        await tui.shows("Copied the last answer")
+        assert tui.app.clipboard == ANSWERED["answer"]
+
+
+async def test_there_may_be_nothing_to_copy(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        await tui.press("c")
+        await tui.shows("api has not answered yet.")
+
+
+async def test_m_mutes_and_unmutes(daemon: FakeDaemon) -> None:
+    daemon.answers["sessions", "api", "mute"] = {"name": "api", "muted": True}
+    daemon.answers["sessions", "api", "unmute"] = {"name": "api", "muted": False}
+    async with shown(daemon) as tui:
+        await tui.press("m")
+        await tui.shows("api sends no notifications.")
+        assert "♪" in tui.text
+        await tui.press("m")
+        await tui.shows("api sends notifications again.")
+
+
+async def test_h_hides_and_a_daemon_that_cannot_says_so(daemon: FakeDaemon) -> None:
+    daemon.answers["sessions", "api", "hide"] = daemon.sessions["api"]
+    async with shown(daemon) as tui:
+        await tui.press("h")
+        await tui.shows("api is hidden.")
+        await tui.press("j", "h")
+        await tui.shows("The daemon that runs is of another version")
+
+
+async def test_a_refusal_is_shown_in_one_line(daemon: FakeDaemon) -> None:
+    refusal = Answered("session-over", "The session has ended: api.\nSee it.")
+    daemon.answers["sessions", "api", "interrupt"] = refusal
+    async with shown(daemon) as tui:
+        await tui.press("i")
+        await tui.shows("The session has ended: api. See it.")
+
+
+class Terminal:
+    """Records the programs that are given the terminal."""
+
+    def __init__(self, status: int | Exception) -> None:
+        self.status, self.ran = status, list[Sequence[str]]()
+
+    def run(self, app: object, words: Sequence[str]) -> int:
+        self.ran.append(words)
+        if isinstance(self.status, Exception):
+            raise self.status
+        return self.status
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(0, "Left web running."), (1, "could not be attached")],
+)
+async def test_enter_attaches_and_comes_back_to_the_same_place(
+    monkeypatch: pytest.MonkeyPatch, daemon: FakeDaemon, status: int, said: str
+) -> None:
+    terminal = Terminal(status)
+    monkeypatch.setattr(LiveThreads, "run_program", terminal.run)
+    async with shown(daemon, selected="web") as tui:
+        await tui.press("enter")
+        assert said in tui.text
+        assert tui.main.table.selected == "web"
+        daemon.add("later")
+        daemon.tell("session-requested", "later")
+        await tui.shows("later")  # what happened meanwhile is shown
+
+    assert terminal.ran == [["rookery-of-the-test", "attach", "web"]]
+
+
+async def test_a_terminal_that_cannot_be_given_away_is_said(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:  # without a real terminal
+        await tui.press("enter")
+        assert "This terminal cannot be given to another program." in tui.text
+
+
+async def test_an_ended_session_is_not_attached(daemon: FakeDaemon) -> None:
+    daemon.change("api", ended_at="2026-11-01T00:00:00+00:00", status="failed")
+    async with shown(daemon) as tui:
+        await tui.press("enter")
+        assert "api has ended. Continue its conversation with r." in tui.text
+
+
+async def test_a_daemon_that_is_down_is_started(daemon: FakeDaemon) -> None:
+    daemon.is_down = True
+    async with shown(daemon) as tui:
+        await tui.shows("The daemon is not running.")
+        tui.main.setup = type(tui.main.setup)(
+            daemon, ("demo",), (sys.executable, "-c", "print('It is up.')"), "/repo"
+        )
+        await tui.press("u")
+        await tui.shows("$ rookery up --detach  It is up.")
+        daemon.is_down = False
+        await tui.shows("web")
+
+
+async def test_a_daemon_that_goes_away_and_comes_back_is_followed(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        daemon.is_down = True
+        for _, stream in [*daemon.streams]:
+            stream.close()
+        await tui.shows("The daemon is down, reconnecting")
+        assert "web" in tui.text  # what was known stays visible
+        daemon.add("later")
+        daemon.is_down = False
+        await tui.shows("later")
+        assert "reconnecting" not in tui.text
