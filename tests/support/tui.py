@@ -54,6 +54,7 @@ class FakeDaemon(FakeClient):
         self.fetched: list[tuple[tuple[str, ...], JsonDict]] = []
         self.answers: dict[tuple[str, ...], Any] = {}  #: of paths; an exception is raised
         self.streams: list[tuple[tuple[str, ...], FakeStream]] = []
+        self.failures: dict[str, str] = {}
         self.is_down = False
 
     def add(self, name: str, **known: object) -> JsonDict:
@@ -129,7 +130,8 @@ class FakeDaemon(FakeClient):
 
     def _listed(self, ids: object) -> JsonDict:
         chosen = self.sessions if ids is None else {*_texts(ids)}
-        return {"sessions": [each for name, each in self.sessions.items() if name in chosen]}
+        listed = [each for name, each in self.sessions.items() if name in chosen]
+        return {"sessions": listed, "failures": self.failures}
 
     def _decide(self, request: str, given: JsonDict) -> JsonDict:
         asked = self.requests.pop(request)

@@ -15,6 +15,9 @@ from rookery.tui.times import moment
 #: A fenced block of code in an answer.
 _CODE_BLOCK = re.compile(r"^(```+|~~~+)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
+#: Parts that stand together without an empty line between them.
+_TOOL_KINDS = frozenset({"call", "result"})
+
 #: Characters of a tool call's result that are shown.
 MAX_RESULT_CHARACTERS = 400
 
@@ -31,8 +34,14 @@ def conversation_lines(conversation: ConversationInfo, width: int) -> list[Style
     lines: list[StyledLine] = []
     if conversation.omitted:
         lines += [line(f"({conversation.omitted} earlier turns)", "faint"), line("")]
+    before = ""
     for part in sorted(_parts(conversation), key=lambda each: moment(each.at)):
+        if before in _TOOL_KINDS and part.kind not in _TOOL_KINDS:
+            lines.append(line(""))
         lines += _lines_of(part, width)
+        before = part.kind
+    while lines and lines[-1] == line(""):
+        lines.pop()
     return lines
 
 

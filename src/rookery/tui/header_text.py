@@ -17,7 +17,7 @@ _COUNTED = (
     (Urgency.NEEDS_YOU, "need you", "needs-you"),
     (Urgency.FAILED, "failed", "failed"),
     (Urgency.WORKING, "working", "working"),
-    (Urgency.IDLE, "idle", "idle"),
+    (Urgency.IDLE, "idle", "faint"),
 )
 
 #: Columns below which the header leaves out the name of the program and zero counts.
@@ -27,7 +27,7 @@ _NARROW = 60
 def header(board: Board, width: int, *, down: str) -> StyledLine:
     """Return how many sessions need the user, and which of them are listed."""
     if down:
-        text = " The daemon is down, reconnecting …  Start it with u."
+        text = " The daemon is down, reconnecting …"
         return (Span(cut(text, width), "failed"),)
     spans = [Span(" Rookery  ", "strong")] if width >= _NARROW else [Span(" ")]
     counts = board.counts()

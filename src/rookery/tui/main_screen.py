@@ -149,8 +149,10 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
     def _show_bars(self) -> None:
         width = self.size.width
         self.query_one("#header", LineBar).show(header(self.board, width, down=self._down))
-        request = self.preview.card.shown.request if self.preview.card.shown else None
-        enter = "details" if self._is_single and not self._is_detail else "attach"
+        is_list = self._is_single and not self._is_detail
+        # The card itself shows its keys.
+        request = self.board.request_of(self.table.selected) if is_list else None
+        enter = "details" if is_list else "attach"
         is_down = bool(self._down)
         pairs = key_hints(request, self.board, is_down=is_down, width=width, enter=enter)
         self.query_one("#hints", LineBar).show(pairs)

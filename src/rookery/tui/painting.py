@@ -85,6 +85,7 @@ class TextPane(ScrollView):
         self._lines: Sequence[StyledLine] = ()
         self._made_for = 0
         self._follows = follows
+        self._is_at_end = True
 
     @property
     def allow_select(self) -> bool:
@@ -100,10 +101,9 @@ class TextPane(ScrollView):
 
     def show(self, make: LineMaker, *, from_start: bool = False) -> None:
         """Show other lines; ``from_start`` scrolls to where reading begins."""
-        was_at_end = self.is_vertical_scroll_end
         self._make = make
         self._remake()
-        if self._follows and (from_start or was_at_end):
+        if self._follows and (from_start or self._is_at_end):
             self.jump(self.max_scroll_y)
         elif from_start:
             self.jump(0)
@@ -115,10 +115,13 @@ class TextPane(ScrollView):
 
     def on_resize(self) -> None:
         if self._made_for != self.scrollable_content_region.width:
-            was_at_end = self.is_vertical_scroll_end
             self._remake()
-            if self._follows and was_at_end:
-                self.jump(self.max_scroll_y)
+        if self._follows and self._is_at_end:
+            self.jump(self.max_scroll_y)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._is_at_end = new_value >= self.max_scroll_y
 
     def _remake(self) -> None:
         self._made_for = self.scrollable_content_region.width

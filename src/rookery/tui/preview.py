@@ -9,6 +9,7 @@ from functools import partial
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.geometry import Size
 
 from rookery.client.live_views import ConversationInfo
 from rookery.client.permissions import RequestInfo
@@ -20,6 +21,9 @@ from rookery.tui.preview_feed import PreviewContent, PreviewKind, PreviewNews
 from rookery.tui.request_text import deadline_text, keys_line, request_lines, title_of
 from rookery.tui.session_view import deadline_note, details
 from rookery.tui.styled import Span, StyledLine, line, paragraph
+
+#: Cells of the card's border and the space after it.
+_FRAME_CELLS = 2
 
 #: Lines of the preview that the request leaves to the conversation below it.
 MIN_CONTENT_LINES = 1
@@ -41,13 +45,16 @@ class RequestCard(Vertical):
     def __init__(self) -> None:
         super().__init__(id="card")
         self.shown: ShownRequest | None = None
+        self._width = 1
 
     def compose(self) -> ComposeResult:
         yield LineBar(id="card-title")
         yield TextPane(id="card-text", follows=False)
         yield LineBar(id="card-keys")
 
-    def show(self, shown: ShownRequest | None, max_lines: int) -> None:
+    def show(self, shown: ShownRequest | None, room: Size) -> None:
+        """Show a request in at most ``room`` cells."""
+        self._width = room.width - _FRAME_CELLS
         is_new = shown is None or self.shown is None or shown.request != self.shown.request
         self.shown = shown
         self.display = shown is not None
@@ -55,8 +62,8 @@ class RequestCard(Vertical):
             return
         self.tick()
         pane = self.query_one("#card-text", TextPane)
-        lines = request_lines(shown.request, max(self.size.width - 3, 20))
-        pane.styles.height = min(len(lines), max(max_lines - 2, 1))
+        lines = request_lines(shown.request, max(self._width, 1))
+        pane.styles.height = min(len(lines), max(room.height - 2, 1))
         if is_new:
             pane.show(partial(request_lines, shown.request), from_start=True)
         self.query_one("#card-keys", LineBar).show(keys_line(shown.request))
@@ -68,7 +75,7 @@ class RequestCard(Vertical):
         title = f"{one_line(shown.session.name)} {title_of(shown.request, shown.count)}"
         note = deadline_note(shown.request, shown.session, shown.on_timeout)
         deadline = deadline_text(shown.request, note, datetime.now(UTC))
-        gap = " " * max(self.size.width - cells(title) - cells(deadline) - 2, 2)
+        gap = " " * max(self._width - cells(title) - cells(deadline), 2)
         spans = (Span(title, "needs-you"), Span(f"{gap}{deadline}", "faint"))
         self.query_one("#card-title", LineBar).show(spans)
 
@@ -108,15 +115,15 @@ class Preview(Vertical):
         self.query_one("#preview-title", LineBar).show(self._title(name))
         about = details(session) if session else ""
         self.query_one("#preview-details", LineBar).show(line(f" {about}", "faint"))
-        room = self.size.height - 2 - MIN_CONTENT_LINES
-        self.card.show(shown, room)
+        lines = self.size.height - 2 - MIN_CONTENT_LINES
+        self.card.show(shown, Size(self.content_size.width, lines))
 
     def _title(self, name: str) -> StyledLine:
         tabs = [
             Span(f" {each} ", "tab" if each is self.kind else "faint") for each in PreviewKind
         ]
         width = sum(cells(each.text) for each in tabs)
-        gap = " " * max(self.size.width - width - cells(name) - 2, 1)
+        gap = " " * max(self.content_size.width - width - cells(name) - 2, 1)
         return (Span(f" {name}", "strong"), Span(gap), *tabs) if name else line("")
 
     def clear(self, note: str = "") -> None:

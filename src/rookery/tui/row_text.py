@@ -39,7 +39,7 @@ _STYLES = {
     Urgency.NEEDS_YOU: "needs-you",
     Urgency.FAILED: "failed",
     Urgency.WORKING: "working",
-    Urgency.IDLE: "idle",
+    Urgency.IDLE: "faint",
     Urgency.ENDED: "faint",
 }
 
@@ -75,8 +75,8 @@ def row_line(row: BoardRow, layout: Columns, extras: Extras, now: datetime) -> S
     if isinstance(row, HeadingRow):
         return _heading(row, layout)
     session = row.session
-    style = _STYLES[urgency(session)]
-    faint = "faint" if style in {"idle", "faint"} else ""
+    style = "idle" if is_unread(session) else _STYLES[urgency(session)]
+    faint = "faint" if style == "faint" else ""
     spans = (
         Span("✓" if row.is_marked else " ", "marked"),
         Span(f"{glyph(session)} ", style),

@@ -13,6 +13,7 @@ from textual.strip import Strip
 
 from rookery.tui.board import BoardRow, SessionRow
 from rookery.tui.painting import CURSOR, strip_of
+from rookery.tui.plain_text import wrapped
 from rookery.tui.row_text import Columns, columns, row_line
 from rookery.tui.session_view import Extras
 from rookery.tui.styled import StyledLine, line
@@ -37,13 +38,14 @@ class SessionTable(ScrollView, can_focus=True):
         self._extras = Extras()
         self._layout_of_rows: Columns = columns((), 40)
         self._drawn: dict[int, StyledLine] = {}
-        self._hints: Sequence[str] = ()
+        self._said: Sequence[str] = ()  #: instead of rows
+        self._hints: Sequence[str] = ()  #: the same, in lines that fit
         self.selected = ""  #: the id of a session
         self._place = 0  #: the row of the selection, kept if its session disappears
 
     def show(self, rows: Sequence[BoardRow], extras: Extras, hints: Sequence[str]) -> None:
         """Show other rows; ``hints`` are shown if there are none."""
-        self._rows, self._extras, self._hints = rows, extras, hints
+        self._rows, self._extras, self._said = rows, extras, hints
         self._lay_out()
         self._keep_selection()
 
@@ -54,6 +56,7 @@ class SessionTable(ScrollView, can_focus=True):
     def _lay_out(self) -> None:
         width = self.scrollable_content_region.width
         self._layout_of_rows = columns(self._rows, max(width, 1))
+        self._hints = [row for each in self._said for row in wrapped(each, width - 3)]
         self.virtual_size = Size(width, max(len(self._rows), len(self._hints)))
         self.redraw()
 
@@ -71,7 +74,7 @@ class SessionTable(ScrollView, can_focus=True):
         if at < len(self._rows):
             return row_line(self._rows[at], self._layout_of_rows, self._extras, now)
         if not self._rows and at < len(self._hints):
-            return line(f"  {self._hints[at]}", "faint" if at else "")
+            return line(f"  {self._hints[at]}", "faint" if at else "strong")
         return ()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
