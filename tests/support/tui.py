@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from queue import Queue
+from socket import AF_UNIX, socket
 from time import monotonic
 from typing import Any
 
@@ -29,10 +30,10 @@ JsonDict = dict[str, Any]
 class FakeStream(OpenStream):
     """A stream that a test writes to; closing it ends the thread that reads it."""
 
-    __slots__ = ("queue",)
-
     def __init__(self) -> None:
-        object.__setattr__(self, "queue", Queue())
+        super().__init__(socket(AF_UNIX), b"")
+        self.connection.close()
+        self.queue: Queue[str | None] = Queue()
 
     def texts(self) -> Iterator[str]:
         while (text := self.queue.get()) is not None:
@@ -93,7 +94,7 @@ class FakeDaemon(FakeClient):
             if path == ("events",):
                 stream.queue.put(f"id: {seq}\nevent: {kind}\ndata: {data}\n")
 
-    def get(self, *path: str, timeout: float = 0.0, **query: object) -> Any:  # noqa: ANN401 - JSON
+    def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
         self.fetched.append((path, {**query}))
         return self._answer(path, query)
 
@@ -140,11 +141,8 @@ class FakeDaemon(FakeClient):
         outcome = {"allow": "allowed", "deny": "denied"}.get(str(given["decision"]), "answered")
         return {**asked, "outcome": outcome, "delivery": "taken"}
 
-    def opened(self, *path: str, **query: object) -> AbstractContextManager[OpenStream]:
-        return self._opened(path)
-
     @contextmanager
-    def _opened(self, path: tuple[str, ...]) -> Iterator[OpenStream]:
+    def opened(self, *path: str, **query: object) -> Iterator[OpenStream]:
         if self.is_down:
             raise NotRunning
         stream = FakeStream()

@@ -33,7 +33,7 @@ def list_changed(daemon: Client, ids: Iterable[str]) -> SessionList:
     return read(SessionList, daemon.get("sessions", ids=tuple(ids)[:MAX_IDS_PER_REQUEST]))
 
 
-def show_conversation(daemon: Client, session: str, *, characters: int) -> ConversationInfo:
+def show_session_data(daemon: Client, session: str, *, characters: int) -> ConversationInfo:
     """Return the end of a conversation: turns, and what else the agent recorded."""
     return read(
         ConversationInfo, daemon.get("sessions", session, "data", tail_chars=characters)

@@ -37,7 +37,7 @@ class ConnectionLost(NotRunning):
     """The daemon stopped"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OpenStream:
     """An answer of the daemon that grows, such as the events."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from rookery.client.listeners import list_listeners
-from rookery.client.live_views import ConversationInfo, show_conversation
+from rookery.client.live_views import ConversationInfo, show_session_data
 from rookery.client.notifications import MutedInfo, mute_session, unmute_session
 from rookery.client.relays import list_relays
 from rookery.client.sessions import SessionInfo
@@ -106,7 +106,7 @@ class ListActions(BoardScreen):
     def action_copy(self) -> None:
         if session := self.session:
             work = partial(
-                show_conversation, self.daemon, session.id, characters=MAX_CHARACTERS
+                show_session_data, self.daemon, session.id, characters=MAX_CHARACTERS
             )
             self.perform(
                 command_lines.copy(session.name), work, partial(self._choose_copy, session)

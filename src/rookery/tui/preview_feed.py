@@ -10,7 +10,7 @@ from threading import Condition, Thread
 from typing import TypeAlias
 
 from rookery.client import Client
-from rookery.client.live_views import ConversationInfo, show_conversation
+from rookery.client.live_views import ConversationInfo, show_session_data
 from rookery.client.sessions import show_screen
 from rookery.client.streams import read_screens
 from rookery.client.transport import OpenStream
@@ -112,7 +112,7 @@ class PreviewFeed:
         try:
             if target.kind is PreviewKind.DIFF:
                 return PreviewNews(target, self._diff(target.session))
-            content = show_conversation(self._daemon, target.session, characters=MAX_CHARACTERS)
+            content = show_session_data(self._daemon, target.session, characters=MAX_CHARACTERS)
         except RookeryError as error:
             return PreviewNews(target, None, str(error))
         return PreviewNews(target, content)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from rookery.tui.keys import KEYS
@@ -175,12 +177,12 @@ async def test_only_the_visible_screen_is_streamed(daemon: FakeDaemon) -> None:
         await tui.press("tab")
         for key, name in [("j", "broken"), ("j", "planner"), ("k", "broken")]:
             await tui.press(key)
-            expected = ("sessions", name, "frames")
-            await tui.until(
-                lambda expected=expected: (
-                    [path for path, _ in daemon.streams if path[-1] == "frames"] == [expected]
-                )
-            )
+            await tui.until(partial(_streams_only, daemon, name))
+
+
+def _streams_only(daemon: FakeDaemon, name: str) -> bool:
+    frames = [path for path, _ in daemon.streams if path[-1] == "frames"]
+    return frames == [("sessions", name, "frames")]
 
 
 async def test_the_preview_follows_its_session(daemon: FakeDaemon) -> None:
