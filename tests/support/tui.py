@@ -61,6 +61,8 @@ class FakeDaemon(FakeClient):
     def add(self, name: str, **known: object) -> JsonDict:
         """Add a session, or replace it; its age does not change within a minute."""
         since = (datetime.now(UTC) - timedelta(minutes=5, seconds=20)).isoformat()
+        if known.get("ended_at"):
+            known = {"activity": None, **known}
         order = f"2026-11-01T00:00:{len(self.sessions):02}+00:00"
         self.sessions[name] = made(name, **{"since": since, "created_at": order, **known})
         return self.sessions[name]
@@ -71,7 +73,7 @@ class FakeDaemon(FakeClient):
 
     def ask(self, name: str, request: str, **known: object) -> JsonDict:
         """Let a session ask for something."""
-        asked = {
+        asked: JsonDict = {
             "id": request,
             "session": name,
             "kind": "permission",
@@ -84,7 +86,13 @@ class FakeDaemon(FakeClient):
             **known,
         }
         self.requests[request] = asked
-        self.change(name, activity=asked["kind"], reason=asked["message"])
+        self.change(
+            name,
+            activity=asked["kind"],
+            reason=asked["message"],
+            asked_tool=asked["tool"],
+            asked_argument=asked["input"].get("command", ""),
+        )
         return asked
 
     def tell(self, kind: str, session: str, seq: int = 10) -> None:

@@ -8,18 +8,11 @@ from enum import StrEnum
 from typing import TypeAlias, TypeVar
 
 from rookery.client.permissions import RequestInfo
-from rookery.client.sessions import SessionInfo, SessionList
+from rookery.client.sessions import ListedSession, SessionList
+from rookery.presentation.order import rank, ranked, tree
+from rookery.presentation.states import Standing, standing
 from rookery.tui.fuzzy import score
-from rookery.tui.session_view import (
-    Extras,
-    Urgency,
-    folder,
-    is_hidden,
-    is_unread,
-    searched_text,
-    tags,
-    urgency,
-)
+from rookery.tui.session_view import Extras, folder, is_put_away, searched_text, tags
 
 T = TypeVar("T")
 
@@ -51,7 +44,7 @@ class HeadingRow:
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    session: SessionInfo
+    session: ListedSession
     depth: int = 0  #: in the tree of sessions that started each other
     is_marked: bool = False
     is_muted: bool = False
@@ -59,11 +52,11 @@ class SessionRow:
 
 BoardRow: TypeAlias = HeadingRow | SessionRow
 
-_IN_VIEW: dict[View, Callable[[SessionInfo], bool]] = {
-    View.LIVE: lambda each: urgency(each) is not Urgency.ENDED,
-    View.WAITING: lambda each: urgency(each) is Urgency.NEEDS_YOU,
-    View.WORKING: lambda each: urgency(each) is Urgency.WORKING,
-    View.FAILED: lambda each: urgency(each) is Urgency.FAILED,
+_IN_VIEW: dict[View, Callable[[ListedSession], bool]] = {
+    View.LIVE: lambda each: standing(each) is not Standing.ENDED,
+    View.WAITING: lambda each: standing(each) is Standing.NEEDS_YOU,
+    View.WORKING: lambda each: standing(each) in {Standing.WORKING, Standing.STARTING},
+    View.FAILED: lambda each: standing(each) is Standing.FAILED,
     View.ALL: lambda each: True,
 }
 
@@ -72,7 +65,7 @@ _IN_VIEW: dict[View, Callable[[SessionInfo], bool]] = {
 class Board:
     """What the interface knows of the daemon's sessions, and how the user looks at them."""
 
-    sessions: dict[str, SessionInfo] = field(default_factory=dict)
+    sessions: dict[str, ListedSession] = field(default_factory=dict)
     requests: dict[str, tuple[RequestInfo, ...]] = field(default_factory=dict)
     extras: Extras = field(default_factory=Extras)
     on_timeout: str = ""
@@ -126,12 +119,12 @@ class Board:
         """Return the oldest open request of a session."""
         return next(iter(self.requests.get(session, ())), None)
 
-    def counts(self) -> dict[Urgency, int]:
-        """Count the sessions that are neither hidden nor ended, by urgency."""
-        found = dict.fromkeys(Urgency, 0)
+    def counts(self) -> dict[Standing, int]:
+        """Count the sessions that the user has not hidden."""
+        found = dict.fromkeys(Standing, 0)
         for each in self.sessions.values():
-            if not is_hidden(each):
-                found[urgency(each)] += 1
+            if not is_put_away(each):
+                found[standing(each)] += 1
         return found
 
     def rows(self) -> list[BoardRow]:
@@ -143,9 +136,9 @@ class Board:
             return [*self._block(sessions)]
         return [*self._groups(sessions)]
 
-    def _groups(self, sessions: Sequence[SessionInfo]) -> Iterator[BoardRow]:
+    def _groups(self, sessions: Sequence[ListedSession]) -> Iterator[BoardRow]:
         """Yield headings and rows; the group of the most urgent session comes first."""
-        groups: dict[str, list[SessionInfo]] = {}
+        groups: dict[str, list[ListedSession]] = {}
         for each in sessions:
             for title in self._titles(each):
                 groups.setdefault(title, []).append(each)
@@ -153,33 +146,33 @@ class Board:
             yield HeadingRow(title, len(members))
             yield from self._block(members)
 
-    def _titles(self, session: SessionInfo) -> tuple[str, ...]:
+    def _titles(self, session: ListedSession) -> tuple[str, ...]:
         if self.grouping is Grouping.PROJECT:
             return (folder(session),)
         return tags(session)[:1] or (UNTAGGED,)
 
-    def _block(self, sessions: Sequence[SessionInfo]) -> Iterator[SessionRow]:
+    def _block(self, sessions: Sequence[ListedSession]) -> Iterator[SessionRow]:
         if not self.is_tree:
             yield from map(self._row, sessions)
             return
-        for depth, each in _tree(sessions):
+        for depth, each in tree(sessions):
             yield self._row(each, depth)
 
-    def _row(self, session: SessionInfo, depth: int = 0) -> SessionRow:
+    def _row(self, session: ListedSession, depth: int = 0) -> SessionRow:
         return SessionRow(session, depth, session.id in self.marked, session.id in self.muted)
 
-    def _listed(self) -> list[SessionInfo]:
+    def _listed(self) -> list[ListedSession]:
         is_in_view = _IN_VIEW[self.view]
         visible = (
             each
             for each in self.sessions.values()
-            if (self.shows_hidden or not is_hidden(each)) and is_in_view(each)
+            if (self.shows_hidden or not is_put_away(each)) and is_in_view(each)
         )
         if not self.query:
-            return sorted(visible, key=_rank)
+            return ranked([*visible])
         scored = ((score(self.query, searched_text(each)), each) for each in visible)
         found = [(points, each) for points, each in scored if points]
-        return [each for _, each in sorted(found, key=lambda one: (-one[0], _rank(one[1])))]
+        return [each for _, each in sorted(found, key=lambda one: (-one[0], rank(one[1])))]
 
     def next_unread(self, after: str) -> str:
         """Return the next session that needs the user, else the next with an unread answer.
@@ -189,11 +182,11 @@ class Board:
         ids = [row.session.id for row in self.rows() if isinstance(row, SessionRow)]
         at = ids.index(after) + 1 if after in ids else 0
         ordered = [self.sessions[each] for each in (*ids[at:], *ids[:at]) if each != after]
-        needy = (each.id for each in ordered if urgency(each) <= Urgency.FAILED)
-        unread = (each.id for each in ordered if is_unread(each))
+        needy = (each.id for each in ordered if standing(each) <= Standing.FAILED)
+        unread = (each.id for each in ordered if each.is_unread)
         return next(needy, "") or next(unread, "")
 
-    def targets(self, selected: str) -> list[SessionInfo]:
+    def targets(self, selected: str) -> list[ListedSession]:
         """Return the sessions that an action applies to: the marked ones, else the selected."""
         ids = [each for each in self.sessions if each in self.marked] or [selected]
         return [self.sessions[each] for each in ids if each in self.sessions]
@@ -201,30 +194,3 @@ class Board:
 
 def _merged(old: Mapping[str, T], new: Mapping[str, T], changed: set[str]) -> dict[str, T]:
     return {**{each: value for each, value in old.items() if each not in changed}, **new}
-
-
-def _rank(session: SessionInfo) -> tuple[int, str, str]:
-    # By creation within a state, so that rows keep their places while sessions work.
-    return urgency(session), session.created_at, session.id
-
-
-def _tree(sessions: Sequence[SessionInfo]) -> Iterator[tuple[int, SessionInfo]]:
-    """Yield each session after the one that started it, with its depth.
-
-    A family stands where its most urgent member would stand alone.
-    """
-    listed = {each.id for each in sessions}
-    children: dict[str | None, list[SessionInfo]] = {}
-    for each in sessions:
-        children.setdefault(each.parent if each.parent in listed else None, []).append(each)
-    places = {each.id: place for place, each in enumerate(sessions)}
-
-    def best(session: SessionInfo) -> int:
-        return min([places[session.id], *map(best, children.get(session.id, ()))])
-
-    def below(parent: str | None, depth: int) -> Iterator[tuple[int, SessionInfo]]:
-        for each in sorted(children.get(parent, ()), key=best):
-            yield depth, each
-            yield from below(each.id, depth + 1)
-
-    return below(None, 0)

@@ -12,11 +12,11 @@ from textual.message import Message
 from textual.screen import Screen
 
 from rookery.client import Client
-from rookery.client.sessions import SessionInfo
+from rookery.client.sessions import ListedSession
 from rookery.model.errors import Answered, RookeryError
+from rookery.presentation.texts import one_line
 from rookery.tui.board import Board
 from rookery.tui.painting import LineBar
-from rookery.tui.plain_text import one_line
 from rookery.tui.preview import Preview
 from rookery.tui.session_table import SessionTable
 from rookery.tui.styled import Span
@@ -64,7 +64,7 @@ class BoardScreen(Screen[None]):
         return self.query_one(Preview)
 
     @property
-    def session(self) -> SessionInfo | None:
+    def session(self) -> ListedSession | None:
         """Return the selected session."""
         return self.board.sessions.get(self.table.selected)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from rookery.client.live_views import ConversationInfo
 from rookery.client.sessions import TurnInfo
-from rookery.tui.plain_text import one_line
+from rookery.presentation.texts import one_line
 from rookery.tui.styled import StyledLine, line, paragraph
-from rookery.tui.times import moment
 
 #: A fenced block of code in an answer.
 _CODE_BLOCK = re.compile(r"^(```+|~~~+)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -35,7 +35,7 @@ def conversation_lines(conversation: ConversationInfo, width: int) -> list[Style
     if conversation.omitted:
         lines += [line(f"({conversation.omitted} earlier turns)", "faint"), line("")]
     before = ""
-    for part in sorted(_parts(conversation), key=lambda each: moment(each.at)):
+    for part in sorted(_parts(conversation), key=lambda each: datetime.fromisoformat(each.at)):
         if before in _TOOL_KINDS and part.kind not in _TOOL_KINDS:
             lines.append(line(""))
         lines += _lines_of(part, width)

@@ -14,9 +14,9 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
+from rookery.presentation.texts import one_line
 from rookery.tui.keys import hints
 from rookery.tui.painting import LineBar, LineMaker, TextPane
-from rookery.tui.plain_text import one_line
 from rookery.tui.styled import StyledLine, line, paragraph
 
 #: Keys that begin a new line in a text; enter sends it.

@@ -7,17 +7,17 @@ from datetime import datetime
 
 from rookery.client.sessions import EvidenceInfo
 from rookery.model.reason_texts import first_line
-from rookery.tui.plain_text import one_line
-from rookery.tui.session_view import state_word
+from rookery.presentation.ages import age
+from rookery.presentation.states import state_word
+from rookery.presentation.texts import one_line
 from rookery.tui.styled import Span, StyledLine, line, paragraph
-from rookery.tui.times import ago
 
 
 def evidence_lines(evidence: EvidenceInfo, now: datetime, width: int) -> list[StyledLine]:
     """Return the state, how certain it is, and what each source last reported."""
     session = evidence.session
     reason = f": {first_line(session.reason)}" if session.reason else ""
-    since = ago(session.since, now)
+    since = age(session.since, now)
     about = f"{one_line(session.name)} is in state {state_word(session)} since {since}{reason}"
     lines = [*paragraph(about, width, "strong"), line(f"This is {evidence.confidence}.")]
     for problem in _problems(evidence):
@@ -26,7 +26,7 @@ def evidence_lines(evidence: EvidenceInfo, now: datetime, width: int) -> list[St
     for each in evidence.evidence:
         detail = f"  ({one_line(each.detail)})" if each.detail else ""
         claim = Span(f"  {each.source:<12}{each.claim:<12}")
-        lines.append((claim, Span(f"{ago(each.at, now):>4} ago{detail}", "faint")))
+        lines.append((claim, Span(f"{age(each.at, now):>4} ago{detail}", "faint")))
     return (
         lines if evidence.evidence else [*lines, line("  Nothing was reported yet.", "faint")]
     )

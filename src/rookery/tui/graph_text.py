@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rookery.client.listeners import ListenersInfo
 from rookery.client.relays import RelayInfo
-from rookery.client.sessions import SessionInfo
-from rookery.tui.plain_text import one_line
-from rookery.tui.session_view import glyph, state_word
+from rookery.client.sessions import ListedSession
+from rookery.presentation.states import state_word
+from rookery.presentation.texts import one_line
+from rookery.tui.session_view import sign
 from rookery.tui.styled import Span, StyledLine, line
 
 
 def graph_lines(
-    sessions: Mapping[str, SessionInfo],
+    sessions: Mapping[str, ListedSession],
     listeners: ListenersInfo,
     relays: Sequence[RelayInfo],
 ) -> list[StyledLine]:
@@ -34,7 +35,7 @@ def graph_lines(
 
 
 def _waits(
-    sessions: Mapping[str, SessionInfo], targets: Mapping[str, Sequence[str]]
+    sessions: Mapping[str, ListedSession], targets: Mapping[str, Sequence[str]]
 ) -> Iterator[StyledLine]:
     awaited = {each for some in targets.values() for each in some}
     roots = [each for each in targets if each not in awaited] or [*targets]
@@ -45,7 +46,7 @@ def _waits(
 
 
 def _below(
-    sessions: Mapping[str, SessionInfo],
+    sessions: Mapping[str, ListedSession],
     targets: Mapping[str, Sequence[str]],
     session: str,
     margin: str,
@@ -64,7 +65,7 @@ def _below(
         )
 
 
-def _relay(sessions: Mapping[str, SessionInfo], relay: RelayInfo) -> Iterator[StyledLine]:
+def _relay(sessions: Mapping[str, ListedSession], relay: RelayInfo) -> Iterator[StyledLine]:
     members = [each for each in relay.members if not each.left_at]
     yield line(f"  relay {relay.id[:8]}")
     for place, member in enumerate(members, 1):
@@ -72,9 +73,9 @@ def _relay(sessions: Mapping[str, SessionInfo], relay: RelayInfo) -> Iterator[St
         yield _node(sessions, member.session, f"  {sign}─ ")
 
 
-def _node(sessions: Mapping[str, SessionInfo], session: str, margin: str) -> StyledLine:
+def _node(sessions: Mapping[str, ListedSession], session: str, margin: str) -> StyledLine:
     found = sessions.get(session)
     if found is None:
         return (Span(margin, "faint"), Span(session[:8]))
-    state = f"  {glyph(found)} {state_word(found)}"
+    state = f"  {sign(found)} {state_word(found)}"
     return (Span(margin, "faint"), Span(one_line(found.name), "strong"), Span(state, "faint"))

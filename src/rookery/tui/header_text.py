@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rookery.client.permissions import RequestInfo
+from rookery.presentation.states import Standing
 from rookery.tui.board import Board, Grouping, View
+from rookery.tui.cell_text import cells, cut
 from rookery.tui.keys import hints
-from rookery.tui.plain_text import cells, cut
 from rookery.tui.request_text import answer_keys
-from rookery.tui.session_view import Urgency
 from rookery.tui.styled import Span, StyledLine, width_of
 
 #: How the counts of the header are worded, and their styles.
 _COUNTED = (
-    (Urgency.NEEDS_YOU, "need you", "needs-you"),
-    (Urgency.FAILED, "failed", "failed"),
-    (Urgency.WORKING, "working", "working"),
-    (Urgency.IDLE, "idle", "faint"),
+    (Standing.NEEDS_YOU, "need you", "needs-you"),
+    (Standing.FAILED, "failed", "failed"),
+    (Standing.WORKING, "working", "working"),
+    (Standing.IDLE, "idle", "faint"),
 )
 
 #: Columns below which the header leaves out the name of the program and zero counts.
@@ -31,11 +31,11 @@ def header(board: Board, width: int, *, down: str) -> StyledLine:
         return (Span(cut(text, width), "failed"),)
     spans = [Span(" Rookery  ", "strong")] if width >= _NARROW else [Span(" ")]
     counts = board.counts()
-    for urgency, word, style in _COUNTED:
-        if counts[urgency] or (urgency is Urgency.NEEDS_YOU and width >= _NARROW):
-            number = counts[urgency]
+    for each, word, style in _COUNTED:
+        if counts[each] or (each is Standing.NEEDS_YOU and width >= _NARROW):
+            number = counts[each]
             verb = "needs you" if word == "need you" and number == 1 else word
-            is_calm = urgency is Urgency.NEEDS_YOU and not number
+            is_calm = each is Standing.NEEDS_YOU and not number
             spans.append(Span(f"{number} {verb}  ", "faint" if is_calm else style))
     while width_of(tuple(spans)) > width:
         spans.pop()

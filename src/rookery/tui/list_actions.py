@@ -17,7 +17,7 @@ from rookery.tui.dialogs import ChoiceDialog, page
 from rookery.tui.graph_text import graph_lines
 from rookery.tui.keys import help_lines
 from rookery.tui.preview_feed import MAX_CHARACTERS
-from rookery.tui.session_view import is_hidden
+from rookery.tui.session_view import is_put_away
 from rookery.tui.styled import StyledLine
 
 
@@ -81,7 +81,7 @@ class ListActions(BoardScreen):
 
     def action_hide(self) -> None:
         if session := self.session:
-            hidden = not is_hidden(session)
+            hidden = not is_put_away(session)
             path = "hide" if hidden else "unhide"
             work = partial(self.daemon.post, "sessions", session.id, path)
             text = f"{session.name} is {'hidden' if hidden else 'listed again'}."

@@ -12,6 +12,7 @@ from textual.app import App
 from textual.message import Message
 
 from rookery.client import Client
+from rookery.client.sessions import mark_answers_seen
 from rookery.model.errors import RookeryError
 from rookery.tui.feed import Feed, FeedNews
 from rookery.tui.preview_feed import PreviewFeed, PreviewKind, PreviewNews, PreviewTarget
@@ -62,7 +63,7 @@ class LiveThreads:
 
     def _tell_read(self, session: str, until: str) -> None:
         with suppress(RookeryError):  # it stays unread, which does no harm
-            self._daemon.post("sessions", session, "seen", until=until)
+            mark_answers_seen(self._daemon, session, until=until)
             self.feed.reload()
 
     def start_daemon(self, program: Sequence[str]) -> Callable[[], str]:

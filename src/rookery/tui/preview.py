@@ -13,10 +13,11 @@ from textual.geometry import Size
 
 from rookery.client.live_views import ConversationInfo
 from rookery.client.permissions import RequestInfo
-from rookery.client.sessions import SessionInfo
+from rookery.client.sessions import ListedSession
+from rookery.presentation.texts import one_line, plain
+from rookery.tui.cell_text import cells
 from rookery.tui.conversation_text import conversation_lines
 from rookery.tui.painting import LineBar, TextPane
-from rookery.tui.plain_text import cells, one_line, plain
 from rookery.tui.preview_feed import PreviewContent, PreviewKind, PreviewNews
 from rookery.tui.request_text import deadline_text, keys_line, request_lines, title_of
 from rookery.tui.session_view import deadline_note, details
@@ -34,7 +35,7 @@ class ShownRequest:
     """The request that the card shows, of this session."""
 
     request: RequestInfo
-    session: SessionInfo
+    session: ListedSession
     count: int  #: open requests of the session
     on_timeout: str
 
@@ -109,7 +110,7 @@ class Preview(Vertical):
     def content(self) -> TextPane:
         return self.query_one("#content", TextPane)
 
-    def show_session(self, session: SessionInfo | None, shown: ShownRequest | None) -> None:
+    def show_session(self, session: ListedSession | None, shown: ShownRequest | None) -> None:
         """Show the title of a session, and its request."""
         name = one_line(session.name) if session else ""
         self.query_one("#preview-title", LineBar).show(self._title(name))

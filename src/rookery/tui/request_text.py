@@ -8,6 +8,8 @@ from datetime import datetime
 
 from rookery.client.permissions import QuestionInfo, RequestInfo
 from rookery.model.permissions import DIALOG, telling
+from rookery.presentation.ages import time_left
+from rookery.presentation.texts import one_line
 from rookery.tui.answering import (
     MAX_KEYS,
     AnswerDraft,
@@ -15,9 +17,7 @@ from rookery.tui.answering import (
     can_write,
     takes_one_key,
 )
-from rookery.tui.plain_text import one_line
 from rookery.tui.styled import Span, StyledLine, line, paragraph
-from rookery.tui.times import until
 
 _MARGIN = "  "
 
@@ -117,4 +117,4 @@ def title_of(request: RequestInfo, waiting: int) -> str:
 
 def deadline_text(request: RequestInfo, consequence: str, now: datetime) -> str:
     """Return what happens to the request, and when; empty without a deadline."""
-    return f"{consequence} in {until(request.deadline, now)}" if request.deadline else ""
+    return f"{consequence} in {time_left(request.deadline, now)}" if request.deadline else ""

@@ -6,25 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from rookery.presentation.ages import age
+from rookery.presentation.states import Standing, standing, state_word
+from rookery.presentation.texts import one_line
 from rookery.tui.board import BoardRow, HeadingRow, SessionRow
-from rookery.tui.plain_text import cells, cut_left, fitted, one_line
-from rookery.tui.session_view import (
-    Extras,
-    Urgency,
-    glyph,
-    is_unread,
-    state_word,
-    urgency,
-    what_it_does,
-)
+from rookery.tui.cell_text import cells, cut_left, fitted
+from rookery.tui.session_view import Extras, sign, what_it_does
 from rookery.tui.styled import Span, StyledLine
-from rookery.tui.times import ago
 
 #: Cells of the mark, the state's sign and the space after it; and of an age with its space.
 SIGN_CELLS, AGE_CELLS = 4, 5
 
-#: Cells of the longest state, ``permission``.
-STATE_CELLS = 10
+#: Cells of the longest state, ``turn failed``.
+STATE_CELLS = 11
 
 #: Cells that the last column should have before others get more than they need.
 MIN_WHAT_CELLS = 24
@@ -36,11 +30,9 @@ MIN_NAME_CELLS, MAX_NAME_CELLS, NAME_SHARE = 8, 28, 3
 MIN_WIDTH_WITH_STATE, MIN_WIDTH_WITH_AGENT = 56, 70
 
 _STYLES = {
-    Urgency.NEEDS_YOU: "needs-you",
-    Urgency.FAILED: "failed",
-    Urgency.WORKING: "working",
-    Urgency.IDLE: "faint",
-    Urgency.ENDED: "faint",
+    Standing.NEEDS_YOU: "needs-you",
+    Standing.FAILED: "failed",
+    Standing.WORKING: "working",
 }
 
 
@@ -75,25 +67,25 @@ def row_line(row: BoardRow, layout: Columns, extras: Extras, now: datetime) -> S
     if isinstance(row, HeadingRow):
         return _heading(row, layout)
     session = row.session
-    style = "idle" if is_unread(session) else _STYLES[urgency(session)]
+    style = _STYLES.get(standing(session), "idle" if session.is_unread else "faint")
     faint = "faint" if style == "faint" else ""
     spans = (
         Span("✓" if row.is_marked else " ", "marked"),
-        Span(f"{glyph(session)} ", style),
+        Span(f"{sign(session)} ", style),
         Span("♪" if row.is_muted else " ", "faint"),
         Span(fitted(_name(row), layout.name - 1) + " ", _name_style(row)),
         Span(_column(session.agent, layout.agent), "faint"),
         Span(_column(state_word(session), layout.state), style),
-        Span(f"{ago(session.since, now):>{AGE_CELLS - 1}} ", "faint"),
-        Span(fitted(what_it_does(session, extras), layout.what), faint),
+        Span(f"{age(session.since, now):>{AGE_CELLS - 1}} ", "faint"),
+        Span(fitted(what_it_does(session, extras, now), layout.what), faint),
     )
     return tuple(each for each in spans if each.text)
 
 
 def _name_style(row: SessionRow) -> str:
-    if urgency(row.session) is Urgency.NEEDS_YOU or is_unread(row.session):
+    if standing(row.session) is Standing.NEEDS_YOU or row.session.is_unread:
         return "strong"
-    return "faint" if urgency(row.session) is Urgency.ENDED else ""
+    return "faint" if standing(row.session) is Standing.ENDED else ""
 
 
 def _column(text: str, width: int) -> str:

@@ -14,6 +14,7 @@ from rookery.client.decoding import read
 from rookery.client.messages import send_message
 from rookery.client.sessions import (
     EvidenceInfo,
+    ListedSession,
     ResumeOrder,
     SessionInfo,
     StartOrder,
@@ -116,7 +117,7 @@ class SessionActions(BoardScreen):
         )
 
     def _started(self, session: SessionInfo) -> str:
-        self.board.sessions[session.id] = session
+        self.board.sessions[session.id] = read(ListedSession, session.json)
         self.show_board()
         self.table.select(session.id)
         return f"Started {session.name}."

@@ -12,8 +12,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from rookery.tui.board import BoardRow, SessionRow
+from rookery.tui.cell_text import wrapped
 from rookery.tui.painting import CURSOR, strip_of
-from rookery.tui.plain_text import wrapped
 from rookery.tui.row_text import Columns, columns, row_line
 from rookery.tui.session_view import Extras
 from rookery.tui.styled import StyledLine, line

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rookery.model.errors import Answered
-from tests.support.tui import FakeDaemon, shown
+from tests.support.tui import FakeDaemon, ShownApp, shown
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("I7")]
 
@@ -45,7 +45,7 @@ async def test_a_allows_the_shown_request_and_says_so(daemon: FakeDaemon) -> Non
     async with shown(daemon) as tui:
         await tui.shows("rm -rf build")
         await tui.press("a")
-        await tui.shows("Allowed: Bash: rm -rf build")
+        await tui.shows("Allowed: Bash — rm -rf build")
 
         assert daemon.posted == [(ANSWER, {"decision": "allow", "for_session": False})]
         assert "$ rookery allow r1" in tui.text
@@ -142,11 +142,16 @@ async def test_a_key_for_one_request_never_answers_the_next(daemon: FakeDaemon) 
         assert "1 of 2" in tui.text
         await tui.press("a")
         daemon.tell("input-settled", "api")
-        await tui.shows("git push --force")
+        await tui.until(lambda: _shown_request(tui) == "r2")
         await tui.press("a")
 
         assert [path for path, _ in daemon.posted] == [ANSWER]
         assert "Another request has just appeared" in tui.text
+
+
+def _shown_request(tui: ShownApp) -> str:
+    shown_now = tui.main.preview.card.shown
+    return shown_now.request.id if shown_now else ""
 
 
 async def test_a_second_press_does_not_answer_twice(daemon: FakeDaemon) -> None:

@@ -86,7 +86,7 @@ async def test_a_new_session_gets_a_worktree_if_a_branch_is_given(daemon: FakeDa
 async def test_a_conversation_is_branched_or_continued(
     daemon: FakeDaemon, key: str, *, is_fork: bool
 ) -> None:
-    daemon.change("web", ended_at="2026-11-01T00:00:00+00:00", status="completed")
+    daemon.add("web", ended_at="2026-11-01T00:00:00+00:00", status="completed")
     async with shown(daemon) as tui:
         await tui.press("v", "v", "v", "v")
         tui.main.table.select("web")
@@ -255,7 +255,7 @@ async def test_a_terminal_that_cannot_be_given_away_is_said(daemon: FakeDaemon) 
 
 
 async def test_an_ended_session_is_not_attached(daemon: FakeDaemon) -> None:
-    daemon.change("api", ended_at="2026-11-01T00:00:00+00:00", status="failed")
+    daemon.add("api", ended_at="2026-11-01T00:00:00+00:00", status="failed")
     async with shown(daemon) as tui:
         await tui.press("enter")
         assert "api has ended. Continue its conversation with r." in tui.text

@@ -33,7 +33,7 @@ def daemon() -> FakeDaemon:
         model="opus",
         input_tokens=128_000,
         output_tokens=4_200,
-        cost=1_250_000,
+        cost_usd=1.25,
         branch="fix-login",
     )
     daemon.add("web", agent="codex", project_path="/code/shop/web", parent="planner")
@@ -44,13 +44,21 @@ def daemon() -> FakeDaemon:
         project_path="/code/shop/api",
         last_tool="Bash",
         tool_argument="make test",
+        tool_at="2026-11-01T00:00:00Z",
+        tool_ended_at="2026-11-01T00:00:02Z",
         title="Make the tests pass",
     )
     daemon.add("docs", agent="gemini", is_unread=True, last_answer="The README is ready.")
     daemon.add("lint", agent="opencode", reason="failed", title="Lint")
     daemon.failures["lint"] = "API error 529: overloaded"
     daemon.add("naïve-café-日本語", agent="demo", activity="working", title="翻訳する")
-    daemon.add("gone", agent="demo", status="killed", ended_at="2026-11-01T00:00:00Z")
+    daemon.add(
+        "gone",
+        agent="demo",
+        status="killed",
+        ended_at="2026-11-01T00:00:00Z",
+        ended_by="person",
+    )
     daemon.ask(
         "api",
         "7f3a",

@@ -1,32 +1,15 @@
-"""Make text of agents safe to draw, and fit it to a number of terminal cells."""
+"""Fit text to a number of terminal cells: cut, pad and wrap it."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-#: Characters that control the terminal or change the direction of text.
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
-
-#: Line breaks of all kinds, and tabs.
-_BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+from rookery.presentation.texts import plain
 
 #: Columns between two tab stops.
 TAB_CELLS = 4
-
-
-def plain(text: str) -> str:
-    """Return text without control characters; line breaks and tabs stay."""
-    return text if text.isprintable() else _CONTROL.sub("", text)
-
-
-def one_line(text: str) -> str:
-    """Return text as one line without control characters."""
-    return text if text.isprintable() else plain(_BREAKS.sub(" ", text))
 
 
 @lru_cache(maxsize=8_192)
