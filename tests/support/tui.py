@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from queue import Queue
 from socket import AF_UNIX, socket
+from threading import Event
 from time import monotonic
 from typing import Any
 
@@ -56,6 +57,8 @@ class FakeDaemon(FakeClient):
         self.answers: dict[tuple[str, ...], Any] = {}  #: of paths; an exception is raised
         self.streams: list[tuple[tuple[str, ...], FakeStream]] = []
         self.failures: dict[str, str] = {}
+        self.opened_with: list[JsonDict] = []  #: the queries of the streams
+        self.is_followed = Event()  #: set once the events are followed
         self.is_down = False
 
     def add(self, name: str, **known: object) -> JsonDict:
@@ -154,7 +157,10 @@ class FakeDaemon(FakeClient):
         if self.is_down:
             raise NotRunning
         stream = FakeStream()
+        self.opened_with.append(query)
         self.streams.append((path, stream))
+        if path == ("events",):
+            self.is_followed.set()
         try:
             yield stream
         finally:
@@ -207,6 +213,7 @@ async def shown(
     async with app.run_test(size=size) as pilot:
         running = ShownApp(app, pilot, daemon)
         if not daemon.is_down:
+            await running.until(daemon.is_followed.is_set)
             await running.until(
                 lambda: len(running.main.board.sessions) == len(daemon.sessions)
             )

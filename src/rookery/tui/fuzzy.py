@@ -10,8 +10,8 @@ MAX_FUZZY_CHARACTERS = 120
 #: The share of a match that must be letters of the query.
 MIN_CLOSENESS = 0.5
 
-#: Scores of a match: the beginning of the text, of a word, anywhere, or scattered letters.
-_AT_START, _AT_WORD, _INSIDE, _SCATTERED = 4.0, 3.0, 2.0, 1.0
+#: Scores of a match: the whole text, its beginning, that of a word, anywhere, or scattered.
+_WHOLE, _AT_START, _AT_WORD, _INSIDE, _SCATTERED = 5.0, 4.0, 3.0, 2.0, 1.0
 
 
 def score(query: str, texts: Iterable[str]) -> float:
@@ -30,6 +30,8 @@ def _best(word: str, texts: list[str]) -> float:
 
 
 def _match(word: str, text: str) -> float:
+    if word == text:
+        return _WHOLE
     at = text.find(word)
     if at >= 0:
         is_word = at > 0 and not text[at - 1].isalnum()
