@@ -81,8 +81,9 @@ class BoardScreen(Screen[None]):
 
     def say(self, text: str, *, command_line: str = "", style: str = "") -> None:
         """Show what happened, and the command line that does the same."""
-        spans = [Span(f" $ {one_line(command_line)} ", "key")] if command_line else []
-        self.query_one("#status", LineBar).show((*spans, Span(f" {one_line(text)}", style)))
+        # What happened comes first: a long command line is cut.
+        spans = [Span(f"   $ {one_line(command_line)}", "faint")] if command_line else []
+        self.query_one("#status", LineBar).show((Span(f" {one_line(text)}", style), *spans))
 
     def perform(
         self,

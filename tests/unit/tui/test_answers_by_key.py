@@ -55,7 +55,7 @@ async def test_capital_a_allows_for_the_session(daemon: FakeDaemon) -> None:
     daemon.ask("api", "r1")
     async with shown(daemon) as tui:
         await tui.press("A")
-        await tui.shows("$ rookery allow r1 --session  Allowed")
+        await tui.shows("$ rookery allow r1 --session")
 
     assert daemon.posted == [(ANSWER, {"decision": "allow", "for_session": True})]
 

@@ -109,7 +109,7 @@ async def test_a_running_session_is_not_resumed(daemon: FakeDaemon) -> None:
 async def test_i_interrupts(daemon: FakeDaemon) -> None:
     async with shown(daemon) as tui:
         await tui.press("i")
-        await tui.shows("$ rookery interrupt api  Interrupted api.")
+        await tui.shows("Interrupted api.   $ rookery interrupt api")
 
     assert daemon.posted == [(("sessions", "api", "interrupt"), {})]
 
@@ -124,7 +124,7 @@ async def test_x_ends_a_session_only_after_a_yes(
         assert daemon.posted == []
         await tui.press(key)
         if count:
-            await tui.shows("$ rookery end api  Ending api.")
+            await tui.shows("Ending api.   $ rookery end api")
 
     assert len(daemon.posted) == count
 
@@ -269,7 +269,7 @@ async def test_a_daemon_that_is_down_is_started(daemon: FakeDaemon) -> None:
             daemon, ("demo",), (sys.executable, "-c", "print('It is up.')"), "/repo"
         )
         await tui.press("u")
-        await tui.shows("$ rookery up --detach  It is up.")
+        await tui.shows("It is up.   $ rookery up --detach")
         daemon.is_down = False
         await tui.shows("web")
 
