@@ -16,7 +16,7 @@ from pathlib import Path
 from time import monotonic
 from types import FrameType, ModuleType
 
-from bench import command, hooks, idle, journal, load, output, startup, together, words
+from bench import command, hooks, idle, journal, load, output, startup, together, tui, words
 from bench.figures import Figure, markdown, table
 from bench.sizes import FULL, QUICK, Sizes
 from rookery import daemon
@@ -38,6 +38,7 @@ BENCHES: Mapping[str, ModuleType] = {
     "hooks": hooks,
     "together": together,
     "load": load,
+    "tui": tui,
 }
 
 

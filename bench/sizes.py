@@ -34,6 +34,9 @@ class Sizes:
     burst: int  #: sessions that are started at once
     flood: int  #: megabytes that one pane prints
     frames: int  #: lines whose delay in a live view is measured
+    interface_sessions: int  #: sessions that the terminal interface lists
+    interface_seconds: float  #: during which they change
+    answers: int  #: requests that are answered by key
 
 
 FULL = Sizes(
@@ -64,6 +67,9 @@ FULL = Sizes(
     burst=500,
     flood=40,
     frames=40,
+    interface_sessions=200,
+    interface_seconds=60,
+    answers=10,
 )
 
 QUICK = Sizes(
@@ -94,4 +100,7 @@ QUICK = Sizes(
     burst=10,
     flood=2,
     frames=4,
+    interface_sessions=10,
+    interface_seconds=3,
+    answers=2,
 )

@@ -117,9 +117,7 @@ def test_a_session_is_started_sent_to_and_ended(rookery: Rookery, pane: TuiPane)
     pane.press("n")
     pane.shows("New session")
     pane.press("BTab", "BTab", "BTab", "BTab")
-    for _ in "claude":
-        pane.press("BSpace")
-    pane.type("demo")
+    pane.type("demo")  # it replaces what is there
     pane.press("Tab", "Tab")
     pane.type("fresh")
     pane.press("Tab", "Tab")

@@ -23,13 +23,9 @@ from rookery.tui.answering import (
     takes_one_key,
 )
 from rookery.tui.board_screen import BoardScreen
-from rookery.tui.dialogs import PageScreen, TextDialog
+from rookery.tui.dialogs import ARMING_DELAY_S, PageScreen, TextDialog
 from rookery.tui.request_text import answer_keys, request_lines
 from rookery.tui.session_view import asked
-
-#: Seconds in which a request that replaced another one takes no key: the key was meant for
-#: the request before it.
-ARMING_DELAY_S = 0.6
 
 #: Seconds for an answer to take effect in the agent.
 DELIVERY_TIMEOUT_S = 60.0

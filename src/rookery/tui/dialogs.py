@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from time import monotonic
 from typing import ClassVar
 
 from textual import events
@@ -21,6 +22,10 @@ from rookery.tui.styled import StyledLine, line, paragraph
 
 #: Keys that begin a new line in a text; enter sends it.
 NEW_LINE_KEYS = ("ctrl+j", "shift+enter", "alt+enter")
+
+#: Seconds in which a request that has just appeared takes no key: the key was meant for what
+#: was shown before.
+ARMING_DELAY_S = 0.6
 
 #: Cells of a dialog beside its text: border and padding.
 _FRAME_CELLS = 4
@@ -171,6 +176,7 @@ class PageScreen(ModalScreen[str | None]):
     ) -> None:
         super().__init__()
         self._heading, self._make, self._answers = title, make, answers
+        self._opened_at = monotonic()
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog page"):
@@ -187,7 +193,8 @@ class PageScreen(ModalScreen[str | None]):
     def on_key(self, event: events.Key) -> None:
         if event.character in {key for key, _ in self._answers}:
             event.stop()
-            self.dismiss(event.character)
+            if monotonic() - self._opened_at >= ARMING_DELAY_S:
+                self.dismiss(event.character)
 
     def action_scroll(self, lines: int) -> None:
         pane = self.query_one("#page", TextPane)

@@ -42,8 +42,12 @@ READ_DELAY_S = 1.0
 class MainScreen(AnswerActions, SessionActions, ListActions):
     """Shows what the feeds report, and carries out the keys."""
 
+    # With priority, a key is carried out before the next one is read. Otherwise the text that
+    # is typed right after a key that opens a dialog would be taken for keys of the list.
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(each.key, each.action, each.purpose, show=False) for each in KEYS if each.action
+        Binding(each.key, each.action, each.purpose, show=False, priority=True)
+        for each in KEYS
+        if each.action
     ]
 
     def __init__(self, setup: TuiSetup) -> None:
@@ -250,6 +254,10 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
         else:
             self.board.view = View.LIVE
         self.show_board()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let the search have the keys while it is typed into."""
+        return not self.query_one("#search", Input).has_focus
 
     def action_search(self) -> None:
         search = self.query_one("#search", Input)

@@ -27,6 +27,9 @@ class StartDialog(ModalScreen[NewSession | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "cancel"),
+        # With priority, so that text typed right after the key goes to the next field.
+        Binding("tab", "app.focus_next", "next field", priority=True),
+        Binding("shift+tab", "app.focus_previous", "previous field", priority=True),
         Binding("down", "app.focus_next", "next field"),
         Binding("up", "app.focus_previous", "previous field"),
     ]

@@ -55,9 +55,10 @@ class TuiPane:
 
     def shows(self, *texts: str, within: float = SOON) -> None:
         def is_shown() -> bool:
-            return all(map(self.screen.__contains__, texts))
+            screen = self.screen
+            is_shown.__doc__ = f"{texts} on this screen:\n{screen}"
+            return all(each in screen for each in texts)
 
-        is_shown.__doc__ = f"the screen shows {texts}"
         eventually(is_shown, within=within)
 
     def close(self) -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from textual.events import Key
 
 from rookery.model.errors import Answered
+from rookery.tui import dialogs
 from tests.support.tui import FakeDaemon, ShownApp, shown
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("I7")]
@@ -129,7 +131,7 @@ async def test_enter_goes_to_the_question_that_is_not_answered(daemon: FakeDaemo
         await tui.shows("Your answer")
         await tui.press(*"all", "enter")
         await tui.press("enter")
-        await tui.shows("--text Postgres all")
+        await tui.until(lambda: daemon.posted)
 
     answered = {"decision": "answer", "answers": ["Postgres", "all"], "own_words": True}
     assert daemon.posted == [(ANSWER, answered)]
@@ -154,6 +156,20 @@ def _shown_request(tui: ShownApp) -> str:
     return shown_now.request.id if shown_now else ""
 
 
+async def test_text_typed_right_after_a_key_never_answers_a_request(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.ask("api", "r1")
+    async with shown(daemon) as tui:
+        # All at once, as after a delay of the network.
+        for key in "sallow":
+            tui.app.post_message(Key(key, key))
+        await tui.shows("Send to api")
+        await tui.press("escape")
+
+    assert daemon.posted == []
+
+
 async def test_a_second_press_does_not_answer_twice(daemon: FakeDaemon) -> None:
     daemon.ask("api", "r1")
     async with shown(daemon) as tui:
@@ -169,12 +185,13 @@ async def test_a_request_that_does_not_fit_is_shown_whole_before_it_is_answered(
     script = "\n".join(f"step {number}" for number in range(60))
     daemon.ask("api", "r1", input={"command": f"{script}\nrm -rf /"})
     async with shown(daemon) as tui:
-        await tui.press("a")
+        await tui.press("a", "a", "a")  # in a hurry
         await tui.shows("api asks")
         assert daemon.posted == []
         for _ in range(8):
             await tui.press("pagedown")
         assert "rm -rf /" in tui.text
+        await tui.pilot.pause(dialogs.ARMING_DELAY_S)
         await tui.press("a")
         await tui.shows("Allowed")
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from rookery.tui.dialogs import ARMING_DELAY_S
 from rookery.tui.keys import KEYS
 from rookery.tui.preview_feed import NO_DIFF
 from tests.support.tui import FakeDaemon, ShownApp, shown
@@ -228,6 +229,7 @@ async def test_a_request_that_is_not_visible_is_shown_before_it_is_allowed(
         await tui.press("a")
         await tui.shows("worker asks")
         assert daemon.posted == []
+        await tui.pilot.pause(ARMING_DELAY_S)
         await tui.press("a")
         await tui.shows("Allowed")
 
