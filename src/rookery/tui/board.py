@@ -20,7 +20,7 @@ T = TypeVar("T")
 UNTAGGED = "no tag"
 
 
-class View(StrEnum):
+class BoardView(StrEnum):
     """Which sessions are listed."""
 
     LIVE = "live"
@@ -37,27 +37,27 @@ class Grouping(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class HeadingRow:
+class BoardHeading:
     title: str
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class SessionRow:
+class BoardSession:
     session: ListedSession
     depth: int = 0  #: in the tree of sessions that started each other
     is_marked: bool = False
     is_muted: bool = False
 
 
-BoardRow: TypeAlias = HeadingRow | SessionRow
+BoardRow: TypeAlias = BoardHeading | BoardSession
 
-_IN_VIEW: dict[View, Callable[[ListedSession], bool]] = {
-    View.LIVE: lambda each: standing(each) is not Standing.ENDED,
-    View.WAITING: lambda each: standing(each) is Standing.NEEDS_YOU,
-    View.WORKING: lambda each: standing(each) in {Standing.WORKING, Standing.STARTING},
-    View.FAILED: lambda each: standing(each) is Standing.FAILED,
-    View.ALL: lambda each: True,
+_IN_VIEW: dict[BoardView, Callable[[ListedSession], bool]] = {
+    BoardView.LIVE: lambda each: standing(each) is not Standing.ENDED,
+    BoardView.WAITING: lambda each: standing(each) is Standing.NEEDS_YOU,
+    BoardView.WORKING: lambda each: standing(each) in {Standing.WORKING, Standing.STARTING},
+    BoardView.FAILED: lambda each: standing(each) is Standing.FAILED,
+    BoardView.ALL: lambda each: True,
 }
 
 
@@ -73,7 +73,7 @@ class Board:
     trouble: str = ""  #: why what is shown may be outdated, or rules do not apply
     marked: set[str] = field(default_factory=set)
     muted: set[str] = field(default_factory=set)  #: ids
-    view: View = View.LIVE
+    view: BoardView = BoardView.LIVE
     grouping: Grouping = Grouping.NONE
     is_tree: bool = False
     shows_hidden: bool = False
@@ -143,7 +143,7 @@ class Board:
             for title in self._titles(each):
                 groups.setdefault(title, []).append(each)
         for title, members in groups.items():
-            yield HeadingRow(title, len(members))
+            yield BoardHeading(title, len(members))
             yield from self._block(members)
 
     def _titles(self, session: ListedSession) -> tuple[str, ...]:
@@ -151,15 +151,15 @@ class Board:
             return (folder(session),)
         return tags(session)[:1] or (UNTAGGED,)
 
-    def _block(self, sessions: Sequence[ListedSession]) -> Iterator[SessionRow]:
+    def _block(self, sessions: Sequence[ListedSession]) -> Iterator[BoardSession]:
         if not self.is_tree:
             yield from map(self._row, sessions)
             return
         for depth, each in tree(sessions):
             yield self._row(each, depth)
 
-    def _row(self, session: ListedSession, depth: int = 0) -> SessionRow:
-        return SessionRow(session, depth, session.id in self.marked, session.id in self.muted)
+    def _row(self, session: ListedSession, depth: int = 0) -> BoardSession:
+        return BoardSession(session, depth, session.id in self.marked, session.id in self.muted)
 
     def _listed(self) -> list[ListedSession]:
         is_in_view = _IN_VIEW[self.view]
@@ -179,7 +179,7 @@ class Board:
 
         The search begins after a session and continues at the top.
         """
-        ids = [row.session.id for row in self.rows() if isinstance(row, SessionRow)]
+        ids = [row.session.id for row in self.rows() if isinstance(row, BoardSession)]
         at = ids.index(after) + 1 if after in ids else 0
         ordered = [self.sessions[each] for each in (*ids[at:], *ids[:at]) if each != after]
         needy = (each.id for each in ordered if standing(each) <= Standing.FAILED)

@@ -18,7 +18,7 @@ from rookery.presentation.texts import one_line
 from rookery.tui.board import Board
 from rookery.tui.painting import LineBar
 from rookery.tui.preview import Preview
-from rookery.tui.session_table import SessionTable
+from rookery.tui.session_pane import SessionPane
 from rookery.tui.styled import Span
 
 T = TypeVar("T")
@@ -56,8 +56,8 @@ class BoardScreen(Screen[None]):
         return self.setup.daemon
 
     @property
-    def table(self) -> SessionTable:
-        return self.query_one(SessionTable)
+    def table(self) -> SessionPane:
+        return self.query_one(SessionPane)
 
     @property
     def preview(self) -> Preview:

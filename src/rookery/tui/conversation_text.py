@@ -23,7 +23,7 @@ MAX_RESULT_CHARACTERS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _ShownPart:
     at: str
     kind: str
     text: str
@@ -45,25 +45,25 @@ def conversation_lines(conversation: ConversationInfo, width: int) -> list[Style
     return lines
 
 
-def _parts(conversation: ConversationInfo) -> Iterator[_Part]:
+def _parts(conversation: ConversationInfo) -> Iterator[_ShownPart]:
     for passage in conversation.transcript:
-        yield _Part(passage.at, passage.kind, passage.text)
+        yield _ShownPart(passage.at, passage.kind, passage.text)
     for turn in conversation.turns:
         yield from _turn_parts(turn)
 
 
-def _turn_parts(turn: TurnInfo) -> Iterator[_Part]:
+def _turn_parts(turn: TurnInfo) -> Iterator[_ShownPart]:
     if turn.prompt:
-        yield _Part(turn.started_at, "prompt", turn.prompt)
+        yield _ShownPart(turn.started_at, "prompt", turn.prompt)
     if turn.ended_at:
         if turn.answer:
             kind = "error" if turn.how == "failed" else "words"
-            yield _Part(turn.ended_at, kind, turn.answer)
+            yield _ShownPart(turn.ended_at, kind, turn.answer)
         elif turn.how == "interrupted":
-            yield _Part(turn.ended_at, "interruption", "interrupted")
+            yield _ShownPart(turn.ended_at, "interruption", "interrupted")
 
 
-def _lines_of(part: _Part, width: int) -> list[StyledLine]:
+def _lines_of(part: _ShownPart, width: int) -> list[StyledLine]:
     match part.kind:
         case "prompt":
             return [*paragraph(part.text, width, "prompt", first="❯ ", rest="  "), line("")]

@@ -34,7 +34,7 @@ _FRAME_CELLS = 4
 class Composer(TextArea):
     """A field for a text of several lines; enter submits it."""
 
-    class Submitted(Message):
+    class TextWritten(Message):
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
@@ -43,7 +43,7 @@ class Composer(TextArea):
         if event.key == "enter":
             event.prevent_default()
             event.stop()
-            self.post_message(self.Submitted(self.text))
+            self.post_message(self.TextWritten(self.text))
         elif event.key in NEW_LINE_KEYS:
             event.prevent_default()
             event.stop()
@@ -84,7 +84,7 @@ class TextDialog(ModalScreen[str | None]):
         about.show(lambda width: self._about, from_start=True)
         self.query_one(Composer).focus()
 
-    def on_composer_submitted(self, message: Composer.Submitted) -> None:
+    def on_composer_text_written(self, message: Composer.TextWritten) -> None:
         self.dismiss(message.text)
 
     def action_cancel(self) -> None:
@@ -120,7 +120,7 @@ class ConfirmDialog(ModalScreen[bool]):
         self.dismiss(answer)
 
 
-class ChoiceDialog(ModalScreen[int | None]):
+class PickDialog(ModalScreen[int | None]):
     """Asks which of a few things is meant; gives its place, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

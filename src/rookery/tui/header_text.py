@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rookery.client.permissions import RequestInfo
 from rookery.presentation.states import Standing
-from rookery.tui.board import Board, Grouping, View
+from rookery.tui.board import Board, BoardView, Grouping
 from rookery.tui.cell_text import cells, cut
 from rookery.tui.keys import hints
 from rookery.tui.request_text import answer_keys
@@ -51,7 +51,7 @@ def _right(board: Board) -> str:
         "" if board.grouping is Grouping.NONE else f"by {board.grouping}",
         "tree" if board.is_tree else "",
         f"/{board.query}" if board.query else "",
-        "" if board.view is View.LIVE else f"{board.view} only",
+        "" if board.view is BoardView.LIVE else f"{board.view} only",
     ]
     return " · ".join(filter(None, parts)).replace("all only", "all")
 
@@ -68,7 +68,7 @@ def empty_hints(board: Board, *, down: str, is_loaded: bool) -> Sequence[str]:
         return ("Loading …",)
     if board.query:
         return (f"No session matches {board.query!r}.", "esc clears the search.")
-    if board.view is not View.LIVE:
+    if board.view is not BoardView.LIVE:
         return (f"No {board.view} sessions.", "v shows others, esc all live ones.")
     return (
         "No sessions yet.",

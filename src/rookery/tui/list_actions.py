@@ -10,10 +10,10 @@ from rookery.client.notifications import MutedInfo, mute_session, unmute_session
 from rookery.client.relays import list_relays
 from rookery.client.sessions import SessionInfo
 from rookery.tui import command_lines
-from rookery.tui.board import Grouping, View
+from rookery.tui.board import BoardView, Grouping
 from rookery.tui.board_screen import BoardScreen
 from rookery.tui.conversation_text import code_blocks, last_answer
-from rookery.tui.dialogs import ChoiceDialog, page
+from rookery.tui.dialogs import PickDialog, page
 from rookery.tui.graph_text import graph_lines
 from rookery.tui.keys import help_lines
 from rookery.tui.preview_feed import MAX_CHARACTERS
@@ -40,7 +40,7 @@ class ListActions(BoardScreen):
             self.table.move(1)
 
     def action_next_view(self) -> None:
-        views = [*View]
+        views = [*BoardView]
         self.board.view = views[(views.index(self.board.view) + 1) % len(views)]
         self.say(f"Showing {self.board.view} sessions.")
         self.show_board()
@@ -120,7 +120,7 @@ class ListActions(BoardScreen):
         if not blocks:
             return self._copy("the last answer", answer)
         names = ["the last answer", *(f"code: {each.strip()[:60]}" for each in blocks)]
-        dialog = ChoiceDialog(f"Copy from {session.name}", names)
+        dialog = PickDialog(f"Copy from {session.name}", names)
         self.app.push_screen(dialog, partial(self._copy_one, [answer, *blocks]))
         return ""
 

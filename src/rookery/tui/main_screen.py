@@ -15,7 +15,7 @@ from textual.widgets import Input
 from rookery.model.errors import RookeryError
 from rookery.tui import command_lines
 from rookery.tui.answer_actions import AnswerActions
-from rookery.tui.board import SessionRow, View
+from rookery.tui.board import BoardSession, BoardView
 from rookery.tui.board_screen import TuiSetup
 from rookery.tui.feed import DaemonDown, FeedNews
 from rookery.tui.header_text import empty_hints, header, key_hints
@@ -26,7 +26,7 @@ from rookery.tui.painting import LineBar
 from rookery.tui.preview import Preview, ShownRequest
 from rookery.tui.preview_feed import PreviewKind, PreviewNews, PreviewTarget
 from rookery.tui.session_actions import SessionActions
-from rookery.tui.session_table import SessionTable
+from rookery.tui.session_pane import SessionPane
 from rookery.tui.session_view import unread_since
 
 #: The narrowest terminals with the preview beside and below the list, and the lowest below.
@@ -61,7 +61,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
     def compose(self) -> ComposeResult:
         yield LineBar(id="header")
         with Container(id="body", classes="-below"):
-            yield SessionTable()
+            yield SessionPane()
             yield Preview()
         yield Input(id="search", placeholder="search names, folders, prompts, answers")
         yield LineBar(id="status")
@@ -168,13 +168,13 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
 
     # Selection and preview.
 
-    def on_session_table_selected(self, message: SessionTable.Selected) -> None:
+    def on_session_pane_selected(self, message: SessionPane.Selected) -> None:
         self._show_preview()
         self._show_bars()
         self.preview.clear()
         self._fetch_preview()
 
-    def on_session_table_opened(self) -> None:
+    def on_session_pane_opened(self) -> None:
         self.action_open()
 
     def _fetch_preview(self) -> None:
@@ -252,7 +252,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
         elif self.board.marked:
             self.board.marked.clear()
         else:
-            self.board.view = View.LIVE
+            self.board.view = BoardView.LIVE
         self.show_board()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -294,5 +294,5 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
     @property
     def rows(self) -> list[str]:
         """Return the names in the list, as they are shown."""
-        found = (row for row in self.board.rows() if isinstance(row, SessionRow))
+        found = (row for row in self.board.rows() if isinstance(row, BoardSession))
         return [row.session.name for row in found]

@@ -9,7 +9,7 @@ from datetime import datetime
 from rookery.presentation.ages import age
 from rookery.presentation.states import Standing, standing, state_word
 from rookery.presentation.texts import one_line
-from rookery.tui.board import BoardRow, HeadingRow, SessionRow
+from rookery.tui.board import BoardHeading, BoardRow, BoardSession
 from rookery.tui.cell_text import cells, cut_left, fitted
 from rookery.tui.session_view import Extras, sign, what_it_does
 from rookery.tui.styled import Span, StyledLine
@@ -48,7 +48,7 @@ class Columns:
 
 def columns(rows: Iterable[BoardRow], width: int) -> Columns:
     """Divide the width of the list among its columns."""
-    sessions = [row for row in rows if isinstance(row, SessionRow)]
+    sessions = [row for row in rows if isinstance(row, BoardSession)]
     longest_name = max((cells(_name(row)) for row in sessions), default=MIN_NAME_CELLS)
     longest_agent = max((cells(row.session.agent) for row in sessions), default=0)
     state = STATE_CELLS + 1 if width >= MIN_WIDTH_WITH_STATE else 0
@@ -58,13 +58,13 @@ def columns(rows: Iterable[BoardRow], width: int) -> Columns:
     return Columns(name, agent, state, width - SIGN_CELLS - name - agent - state - AGE_CELLS)
 
 
-def _name(row: SessionRow) -> str:
+def _name(row: BoardSession) -> str:
     return "  " * row.depth + one_line(row.session.name)
 
 
 def row_line(row: BoardRow, layout: Columns, extras: Extras, now: datetime) -> StyledLine:
     """Return a row as styled text; its width is that of the list."""
-    if isinstance(row, HeadingRow):
+    if isinstance(row, BoardHeading):
         return _heading(row, layout)
     session = row.session
     style = _STYLES.get(standing(session), "idle" if session.is_unread else "faint")
@@ -82,7 +82,7 @@ def row_line(row: BoardRow, layout: Columns, extras: Extras, now: datetime) -> S
     return tuple(each for each in spans if each.text)
 
 
-def _name_style(row: SessionRow) -> str:
+def _name_style(row: BoardSession) -> str:
     if standing(row.session) is Standing.NEEDS_YOU or row.session.is_unread:
         return "strong"
     return "faint" if standing(row.session) is Standing.ENDED else ""
@@ -92,7 +92,7 @@ def _column(text: str, width: int) -> str:
     return fitted(text, width - 1) + " " if width else ""
 
 
-def _heading(row: HeadingRow, layout: Columns) -> StyledLine:
+def _heading(row: BoardHeading, layout: Columns) -> StyledLine:
     width = SIGN_CELLS + layout.name + layout.agent + layout.state + layout.what + AGE_CELLS
     count = f" {row.count}"
     title = cut_left(one_line(row.title), width - cells(count) - 1)

@@ -73,7 +73,7 @@ class StartDialog(ModalScreen[NewSession | None]):
     def on_input_submitted(self) -> None:
         self.focus_next()
 
-    def on_composer_submitted(self, message: Composer.Submitted) -> None:
+    def on_composer_text_written(self, message: Composer.TextWritten) -> None:
         worktree = self._value("worktree")
         self.dismiss(
             NewSession(

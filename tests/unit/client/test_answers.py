@@ -22,6 +22,7 @@ from rookery.client import (
     foreground,
     labels,
     listeners,
+    live_views,
     lost_sessions,
     messages,
     notifications,
@@ -38,7 +39,7 @@ from tests.support.cli import Scripted, made
 pytestmark = pytest.mark.spec("I5")
 
 AREAS = (
-    *(daemon, discovery, foreground, labels, listeners, lost_sessions, messages),
+    *(daemon, discovery, foreground, labels, listeners, live_views, lost_sessions, messages),
     *(notifications, permissions, relays, sessions),
 )
 
@@ -95,6 +96,7 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "interrupt_session": lambda to: sessions.interrupt_session(to, "a"),
     "join_relay": lambda to: relays.join_relay(to, "r1", session="a", name="Ann"),
     "leave_relay": lambda to: relays.leave_relay(to, "r1", session="a"),
+    "list_changed": lambda to: live_views.list_changed(to, ["1", "2"]),
     "list_foregrounds": lambda to: foreground.list_foregrounds(to, channel="terminal"),
     "list_listeners": listeners.list_listeners,
     "list_lost": lambda to: lost_sessions.list_lost(to, all=True, hours=3.0),
@@ -148,6 +150,7 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "show_request": lambda to: permissions.show_request(to, "r1", timeout=1.0),
     "show_screen": lambda to: sessions.show_screen(to, "a", history=True),
     "show_session": lambda to: sessions.show_session(to, "a"),
+    "show_session_data": lambda to: live_views.show_session_data(to, "a", characters=100),
     "show_statistics": daemon.show_statistics,
     "show_status": daemon.show_status,
     "show_turns": lambda to: sessions.show_turns(to, "a", last=3, after=1, timeout=1.0),

@@ -5,7 +5,7 @@ import pytest
 from rookery.client.decoding import read
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import SessionList
-from rookery.tui.board import Board, Grouping, HeadingRow, SessionRow, View
+from rookery.tui.board import Board, BoardHeading, BoardSession, BoardView, Grouping
 from tests.support.cli import made
 
 pytestmark = pytest.mark.spec("I7")
@@ -25,7 +25,7 @@ def shown(of: Board) -> list[str]:
     """Return the rows as text: headings in brackets, sessions indented by their depth."""
     return [
         f"[{row.title} {row.count}]"
-        if isinstance(row, HeadingRow)
+        if isinstance(row, BoardHeading)
         else "  " * row.depth + row.session.name
         for row in of.rows()
     ]
@@ -125,16 +125,16 @@ def test_a_view_and_hidden_sessions() -> None:
         made("over", status="completed", activity=None, ended_at="2026-11-01T00:00:00Z"),
     )
     found = {}
-    for view in View:
+    for view in BoardView:
         it.view = view
         found[view] = shown(it)
 
     assert found == {
-        View.LIVE: ["asks", "fails", "works"],
-        View.WAITING: ["asks"],
-        View.WORKING: ["works"],
-        View.FAILED: ["fails"],
-        View.ALL: ["asks", "fails", "works", "over"],
+        BoardView.LIVE: ["asks", "fails", "works"],
+        BoardView.WAITING: ["asks"],
+        BoardView.WORKING: ["works"],
+        BoardView.FAILED: ["fails"],
+        BoardView.ALL: ["asks", "fails", "works", "over"],
     }
     it.shows_hidden = True
     assert "away" in shown(it)
@@ -161,5 +161,5 @@ def test_marks_and_mutes_are_in_the_rows() -> None:
     it = board(made("a"), made("b"))
     it.marked, it.muted = {"a"}, {"b"}
 
-    rows = [row for row in it.rows() if isinstance(row, SessionRow)]
+    rows = [row for row in it.rows() if isinstance(row, BoardSession)]
     assert [(row.is_marked, row.is_muted) for row in rows] == [(True, False), (False, True)]

@@ -12,7 +12,7 @@ from rookery.client.relays import RelayInfo
 from rookery.client.sessions import ListedSession
 from rookery.tui import command_lines
 from rookery.tui.answering import AnswerDraft
-from rookery.tui.board import SessionRow
+from rookery.tui.board import BoardSession
 from rookery.tui.cell_text import cells, cut, cut_left, fitted, wrapped
 from rookery.tui.command_lines import NewSession
 from rookery.tui.conversation_text import code_blocks, conversation_lines, last_answer
@@ -76,7 +76,7 @@ def test_text_is_wrapped_without_control_characters(
 
 @pytest.mark.parametrize("width", [20, 40, 57, 80, 140])
 def test_a_row_has_exactly_the_width_of_the_list(width: int) -> None:
-    row = SessionRow(session("日本語-and-a-long-name-that-goes-on", title="x" * 300))
+    row = BoardSession(session("日本語-and-a-long-name-that-goes-on", title="x" * 300))
 
     line = row_line(row, columns([row], width), Extras(), NOW)
 

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from rookery.tui.board import BoardRow, SessionRow
+from rookery.tui.board import BoardRow, BoardSession
 from rookery.tui.cell_text import wrapped
 from rookery.tui.painting import CURSOR, strip_of
 from rookery.tui.row_text import Columns, columns, row_line
@@ -19,7 +19,7 @@ from rookery.tui.session_view import Extras
 from rookery.tui.styled import StyledLine, line
 
 
-class SessionTable(ScrollView, can_focus=True):
+class SessionPane(ScrollView, can_focus=True):
     """Shows rows, and which one is selected; the selection stays on its session."""
 
     class Selected(Message):
@@ -91,7 +91,7 @@ class SessionTable(ScrollView, can_focus=True):
         places = {
             row.session.id: place
             for place, row in enumerate(self._rows)
-            if isinstance(row, SessionRow)
+            if isinstance(row, BoardSession)
         }
         if self.selected in places:
             self._move_to(places[self.selected])
@@ -105,20 +105,20 @@ class SessionTable(ScrollView, can_focus=True):
     def select(self, session: str) -> None:
         """Select the session with this id, if it is listed."""
         for place, row in enumerate(self._rows):
-            if isinstance(row, SessionRow) and row.session.id == session:
+            if isinstance(row, BoardSession) and row.session.id == session:
                 self._move_to(place)
                 return
 
     def move(self, step: int) -> None:
         """Move the selection by a number of sessions; headings are passed over."""
-        places = [at for at, row in enumerate(self._rows) if isinstance(row, SessionRow)]
+        places = [at for at, row in enumerate(self._rows) if isinstance(row, BoardSession)]
         if self._place in places:
             at = min(max(places.index(self._place) + step, 0), len(places) - 1)
             self._move_to(places[at])
 
     def _move_to(self, place: int) -> None:
         row, before = self._rows[place], self._place
-        if not isinstance(row, SessionRow):
+        if not isinstance(row, BoardSession):
             return
         self._place = place
         for each in {before, place}:
