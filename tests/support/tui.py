@@ -124,7 +124,7 @@ class FakeDaemon(FakeClient):
     def _usual(self, path: tuple[str, ...], given: JsonDict) -> Any:  # noqa: ANN401, PLR0911 - a table
         match path:
             case ("sessions",):
-                return self._listed(given.get("ids"))
+                return self._listed(given)
             case ("permissions",):
                 return {"requests": [*self.requests.values()], "on_timeout": "terminal"}
             case ("permissions", request, "answer"):
@@ -140,9 +140,14 @@ class FakeDaemon(FakeClient):
             case _:
                 return Answered("not-found", f"There is nothing at {path}")
 
-    def _listed(self, ids: object) -> JsonDict:
-        chosen = self.sessions if ids is None else {*_texts(ids)}
-        listed = [each for name, each in self.sessions.items() if name in chosen]
+    def _listed(self, given: JsonDict) -> JsonDict:
+        """List sessions as the daemon does: hidden ones only on request."""
+        ids = {*_texts(given.get("ids"))}
+        listed = [
+            each
+            for name, each in self.sessions.items()
+            if (name in ids if ids else given.get("all") or not each.get("hidden"))
+        ]
         return {"sessions": listed, "failures": self.failures}
 
     def _decide(self, request: str, given: JsonDict) -> JsonDict:
@@ -214,9 +219,8 @@ async def shown(
         running = ShownApp(app, pilot, daemon)
         if not daemon.is_down:
             await running.until(daemon.is_followed.is_set)
-            await running.until(
-                lambda: len(running.main.board.sessions) == len(daemon.sessions)
-            )
+            listed = [each for each in daemon.sessions.values() if not each.get("hidden")]
+            await running.until(lambda: len(running.main.board.sessions) == len(listed))
             await running.until(
                 lambda: (
                     len(running.main.board.requests)

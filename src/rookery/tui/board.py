@@ -166,13 +166,17 @@ class Board:
         visible = (
             each
             for each in self.sessions.values()
-            if (self.shows_hidden or not is_put_away(each)) and is_in_view(each)
+            if self._is_visible(each) and is_in_view(each)
         )
         if not self.query:
             return ranked([*visible])
         scored = ((score(self.query, searched_text(each)), each) for each in visible)
         found = [(points, each) for points, each in scored if points]
         return [each for _, each in sorted(found, key=lambda one: (-one[0], rank(one[1])))]
+
+    def _is_visible(self, session: ListedSession) -> bool:
+        """Return whether a session is listed; one that asks is, even if it is hidden."""
+        return self.shows_hidden or session.is_asking or not is_put_away(session)
 
     def next_unread(self, after: str) -> str:
         """Return the next session that needs the user, else the next with an unread answer.

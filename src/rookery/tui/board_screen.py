@@ -16,6 +16,7 @@ from rookery.client.sessions import ListedSession
 from rookery.model.errors import Answered, RookeryError
 from rookery.presentation.texts import one_line
 from rookery.tui.board import Board
+from rookery.tui.live import LiveThreads
 from rookery.tui.painting import LineBar
 from rookery.tui.preview import Preview
 from rookery.tui.session_pane import SessionPane
@@ -50,6 +51,7 @@ class BoardScreen(Screen[None]):
         super().__init__()
         self.setup = setup
         self.board = Board()
+        self.live = LiveThreads(setup.daemon, self.post_message)
 
     @property
     def daemon(self) -> Client:

@@ -86,6 +86,7 @@ class Feed:
         self._closed, self._paused = Event(), False
         self._stream: OpenStream | None = None
         self._seq: int | None = None
+        self._with_hidden = False
 
     def start(self) -> None:
         for work in (self._read, self._fetch):
@@ -113,6 +114,11 @@ class Feed:
         with self._awake:
             self._changes = _Changes()
             self._awake.notify_all()
+
+    def show_hidden(self, *, is_wanted: bool) -> None:
+        """Also fetch sessions that the user has hidden, or no longer."""
+        self._with_hidden = is_wanted
+        self.reload()
 
     def _read(self) -> None:
         """Follow the event stream, also of the next daemon."""
@@ -167,10 +173,22 @@ class Feed:
     def _news(self, changes: _Changes) -> SessionsNews:
         requests = list_requests(self._daemon).requests if changes.has_requests else None
         if changes.is_everything:
-            listed = list_sessions(self._daemon, all=False)
-            return SessionsNews(listed, None, requests, self._muted())
+            return SessionsNews(self._all_listed(), None, requests, self._muted())
         ids = frozenset(changes.ids)
         return SessionsNews(list_changed(self._daemon, ids) if ids else None, ids, requests)
+
+    def _all_listed(self) -> SessionList:
+        """Return the sessions that the daemon lists, and live ones that are hidden."""
+        listed = list_sessions(self._daemon)
+        if not self._with_hidden:
+            return listed
+        known = {each.id for each in listed.sessions}
+        hidden = (
+            each
+            for each in list_sessions(self._daemon, all=True).sessions
+            if each.id not in known and not each.ended_at
+        )
+        return listed.with_changes(sessions=(*listed.sessions, *hidden))
 
     def _muted(self) -> frozenset[str]:
         try:

@@ -62,6 +62,7 @@ class ListActions(BoardScreen):
         self.board.shows_hidden = not self.board.shows_hidden
         shown = "also listed" if self.board.shows_hidden else "left out"
         self.say(f"Hidden sessions are {shown}.")
+        self.live.feed.show_hidden(is_wanted=self.board.shows_hidden)
         self.show_board()
 
     def action_mute(self) -> None:

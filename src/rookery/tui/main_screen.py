@@ -21,7 +21,7 @@ from rookery.tui.feed import DaemonDown, FeedNews
 from rookery.tui.header_text import empty_hints, header, key_hints
 from rookery.tui.keys import KEYS
 from rookery.tui.list_actions import ListActions
-from rookery.tui.live import LiveNews, LiveThreads
+from rookery.tui.live import LiveNews
 from rookery.tui.painting import LineBar
 from rookery.tui.preview import Preview, ShownRequest
 from rookery.tui.preview_feed import PreviewKind, PreviewNews, PreviewTarget
@@ -52,7 +52,6 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
 
     def __init__(self, setup: TuiSetup) -> None:
         super().__init__(setup)
-        self._live = LiveThreads(setup.daemon, self.post_message)
         self._down = ""  #: why the daemon does not answer
         self._is_loaded = False
         self._preview_timer: Timer | None = None
@@ -69,12 +68,12 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
 
     def on_mount(self) -> None:
         self.table.focus()
-        self._live.start()
+        self.live.start()
         self.set_interval(1.0, self._tick)
         self.show_board()
 
     def on_unmount(self) -> None:
-        self._live.close()
+        self.live.close()
 
     def on_resize(self, event: events.Resize) -> None:
         width, height = event.size
@@ -118,7 +117,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
             self.board.muted = set(news.muted)
         self.show_board()
         if news.ids is None or self.table.selected in news.ids:
-            self._live.preview.refresh()
+            self.live.preview.refresh()
 
     def _take_preview(self, news: PreviewNews) -> None:
         if news.target == self._target:
@@ -183,7 +182,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
         self._preview_timer = self.set_timer(PREVIEW_DELAY_S, self._fetch_now)
 
     def _fetch_now(self) -> None:
-        self._live.preview.show(self._target)
+        self.live.preview.show(self._target)
 
     def _read_soon(self) -> None:
         """Count the answer as read if it stays visible for a moment."""
@@ -195,7 +194,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
         session = self.session
         is_visible = self.preview.kind is not PreviewKind.DIFF and bool(self._target.session)
         if session and is_visible and self.app.screen is self:
-            self._live.mark_read(session.id, unread_since(session))
+            self.live.mark_read(session.id, unread_since(session))
 
     def action_next_preview(self) -> None:
         kinds = [*PreviewKind]
@@ -231,16 +230,16 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
         self.call_after_refresh(self.show_board)
 
     def _start_daemon(self) -> None:
-        self.perform(command_lines.UP, self._live.start_daemon(self.setup.program), str)
+        self.perform(command_lines.UP, self.live.start_daemon(self.setup.program), str)
 
     def run_here(self, words: Sequence[str]) -> int | None:
-        self._live.pause()
+        self.live.pause()
         try:
-            return self._live.run_program(self.app, [*self.setup.program, *words])
+            return self.live.run_program(self.app, [*self.setup.program, *words])
         except (SuspendNotSupported, RookeryError):
             return None
         finally:
-            self._live.resume()
+            self.live.resume()
             self._fetch_now()
 
     def action_back(self) -> None:

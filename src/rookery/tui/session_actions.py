@@ -8,19 +8,14 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from msgspec import structs
-
-from rookery.client.decoding import read
+from rookery.client.decoding import JsonObject, read
 from rookery.client.messages import send_message
 from rookery.client.sessions import (
     EvidenceInfo,
     ListedSession,
-    ResumeOrder,
     SessionInfo,
-    StartOrder,
     end_session,
     interrupt_session,
-    resume_session,
     show_evidence,
 )
 from rookery.tui import command_lines
@@ -93,28 +88,27 @@ class SessionActions(BoardScreen):
     def _start(self, asked: NewSession | None) -> None:
         if asked is None:
             return
-        worktree = {} if asked.worktree is None else {"worktree": asked.worktree}
-        order = structs.asdict(self._order(asked))
+        order = {**self._order(asked), "environment": dict(self.setup.environment)}
 
         def work() -> SessionInfo:
-            return read(SessionInfo, self.daemon.post("sessions", **order, **worktree))
+            return read(SessionInfo, self.daemon.post("sessions", **order))
 
         self.perform(asked.command_line, work, self._started)
 
-    def _order(self, asked: NewSession) -> StartOrder:
-        is_command = asked.agent == _COMMAND_AGENT
-        return StartOrder(
-            agent=asked.agent,
-            name=asked.name,
-            project=str(Path(asked.project).expanduser().absolute()),
-            runtime="tmux",
-            model="",
-            permission_mode="",
-            prompt="" if is_command else asked.prompt,
-            command=shlex.split(asked.prompt) if is_command else [],
-            environment=dict(self.setup.environment),
-            tools=True,
-        )
+    def _order(self, asked: NewSession) -> JsonObject:
+        """Return what the user has filled in; the daemon knows the rest, also an older one."""
+        order: JsonObject = {
+            "agent": asked.agent,
+            "name": asked.name,
+            "project": str(Path(asked.project).expanduser().absolute()),
+        }
+        if asked.agent == _COMMAND_AGENT:
+            order["command"] = shlex.split(asked.prompt)
+        else:
+            order["prompt"] = asked.prompt
+        if asked.worktree is not None:
+            order |= {"worktree": True, "branch": asked.worktree}
+        return order
 
     def _started(self, session: SessionInfo) -> str:
         self.board.sessions[session.id] = read(ListedSession, session.json)
@@ -140,15 +134,13 @@ class SessionActions(BoardScreen):
         if prompt is None:
             return
         make = command_lines.fork if fork else command_lines.resume
-        order = ResumeOrder(
-            fork=fork,
-            prompt=prompt.strip(),
-            name="",
-            agent="",
-            project="",
-            environment=dict(self.setup.environment),
-        )
-        work = partial(resume_session, self.daemon, session.id, order)
+        order = {"fork": fork, "prompt": prompt.strip()}
+        environment = dict(self.setup.environment)
+
+        def work() -> SessionInfo:
+            path = ("sessions", session.id, "resume")
+            return read(SessionInfo, self.daemon.post(*path, **order, environment=environment))
+
         self.perform(make(session.name, prompt.strip()), work, self._started)
 
     def action_interrupt(self) -> None:

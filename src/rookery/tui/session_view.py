@@ -72,7 +72,7 @@ def unread_since(session: ListedSession) -> str:
 
 def is_put_away(session: SessionInfo) -> bool:
     """Return whether the user has hidden the session."""
-    return bool(session.json.get("is_hidden") or session.json.get("hidden"))
+    return bool(session.json.get("hidden"))
 
 
 def tags(session: SessionInfo) -> tuple[str, ...]:

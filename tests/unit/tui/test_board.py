@@ -121,7 +121,7 @@ def test_a_view_and_hidden_sessions() -> None:
         made("asks", activity="question"),
         made("works", activity="working"),
         made("fails", reason="failed"),
-        made("away", is_hidden=True),
+        made("away", hidden=True),
         made("over", status="completed", activity=None, ended_at="2026-11-01T00:00:00Z"),
     )
     found = {}

@@ -120,11 +120,13 @@ async def test_capital_t_shows_families(daemon: FakeDaemon) -> None:
 
 
 async def test_hidden_sessions_are_listed_on_request(daemon: FakeDaemon) -> None:
-    daemon.change("broken", is_hidden=True)
+    daemon.change("broken", hidden=True)
     async with shown(daemon) as tui:
         assert names(tui) == ["worker", "planner"]
         await tui.press("H")
-        assert names(tui) == ["worker", "broken", "planner"]
+        await tui.until(lambda: names(tui) == ["worker", "broken", "planner"])
+        await tui.press("H")
+        assert names(tui) == ["worker", "planner"]
 
 
 async def test_search_selects_the_best_match_and_escape_clears_it(daemon: FakeDaemon) -> None:

@@ -79,7 +79,7 @@ async def test_a_new_session_gets_a_worktree_if_a_branch_is_given(daemon: FakeDa
         await tui.until(lambda: daemon.posted)
 
         (_, body), *_ = daemon.posted
-        assert (body["worktree"], body["agent"]) == ("fix-1", "demo")
+        assert (body["worktree"], body["branch"], body["agent"]) == (True, "fix-1", "demo")
 
 
 @pytest.mark.parametrize(("key", "is_fork"), [("f", True), ("r", False)])
