@@ -57,6 +57,7 @@ class FakeDaemon(FakeClient):
         self.answers: dict[tuple[str, ...], Any] = {}  #: of paths; an exception is raised
         self.streams: list[tuple[tuple[str, ...], FakeStream]] = []
         self.failures: dict[str, str] = {}
+        self.pending: dict[str, JsonDict] = {}
         self.opened_with: list[JsonDict] = []  #: the queries of the streams
         self.is_followed = Event()  #: set once the events are followed
         self.is_down = False
@@ -69,6 +70,12 @@ class FakeDaemon(FakeClient):
         order = f"2026-11-01T00:00:{len(self.sessions):02}+00:00"
         self.sessions[name] = made(name, **{"since": since, "created_at": order, **known})
         return self.sessions[name]
+
+    @property
+    def asking(self) -> set[str]:
+        """Return the sessions with an open request."""
+        open_ones = (each for each in self.requests.values() if each["outcome"] == "open")
+        return {each["session"] for each in open_ones}
 
     def change(self, name: str, **known: object) -> None:
         """Change some fields of a session."""
@@ -148,7 +155,7 @@ class FakeDaemon(FakeClient):
             for name, each in self.sessions.items()
             if (name in ids if ids else given.get("all") or not each.get("hidden"))
         ]
-        return {"sessions": listed, "failures": self.failures}
+        return {"sessions": listed, "failures": self.failures, "pending": self.pending}
 
     def _decide(self, request: str, given: JsonDict) -> JsonDict:
         asked = self.requests.pop(request)
@@ -221,12 +228,7 @@ async def shown(
             await running.until(daemon.is_followed.is_set)
             listed = [each for each in daemon.sessions.values() if not each.get("hidden")]
             await running.until(lambda: len(running.main.board.sessions) == len(listed))
-            await running.until(
-                lambda: (
-                    len(running.main.board.requests)
-                    == len({each["session"] for each in daemon.requests.values()})
-                )
-            )
+            await running.until(lambda: len(running.main.board.requests) == len(daemon.asking))
         if selected:
             running.main.table.select(selected)
         await pilot.pause()

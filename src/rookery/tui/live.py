@@ -12,6 +12,7 @@ from textual.app import App
 from textual.message import Message
 
 from rookery.client import Client
+from rookery.client.permissions import list_requests, mark_seen
 from rookery.client.sessions import mark_answers_seen
 from rookery.model.errors import RookeryError
 from rookery.tui.feed import Feed, FeedNews
@@ -65,6 +66,19 @@ class LiveThreads:
         with suppress(RookeryError):  # it stays unread, which does no harm
             mark_answers_seen(self._daemon, session, until=until)
             self.feed.reload()
+
+    def mark_missed(self, session: str) -> None:
+        """Tell the daemon that the user knows which requests of a session have expired."""
+        Thread(target=self._tell_missed, args=(session,), daemon=True).start()
+
+    def _tell_missed(self, session: str) -> None:
+        with suppress(RookeryError):  # they stay marked, which does no harm
+            requests = list_requests(self._daemon, all=True).requests
+            if missed := [
+                each.id for each in requests if each.missed and each.session == session
+            ]:
+                mark_seen(self._daemon, missed)
+                self.feed.reload()
 
     def start_daemon(self, program: Sequence[str]) -> Callable[[], str]:
         """Return the call that starts a daemon in the background."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import monotonic
 from typing import ClassVar
 
 from textual import events
@@ -12,6 +13,7 @@ from textual.containers import Container
 from textual.timer import Timer
 from textual.widgets import Input
 
+from rookery.client.sessions import ListedSession
 from rookery.model.errors import RookeryError
 from rookery.tui import command_lines
 from rookery.tui.answer_actions import AnswerActions
@@ -25,6 +27,7 @@ from rookery.tui.live import LiveNews
 from rookery.tui.painting import LineBar
 from rookery.tui.preview import Preview, ShownRequest
 from rookery.tui.preview_feed import PreviewKind, PreviewNews, PreviewTarget
+from rookery.tui.search_actions import SearchActions
 from rookery.tui.session_actions import SessionActions
 from rookery.tui.session_pane import SessionPane
 from rookery.tui.session_view import unread_since
@@ -35,11 +38,12 @@ MIN_BESIDE_COLUMNS, MIN_BELOW_COLUMNS, MIN_BELOW_LINES = 110, 60, 16
 #: Seconds for which a selection must stay before its preview is fetched.
 PREVIEW_DELAY_S = 0.08
 
-#: Seconds for which an answer must be visible to count as read.
-READ_DELAY_S = 1.0
+#: Seconds for which an answer must be visible to count as read, and seconds after the last key
+#: in which the user is taken to look at the screen.
+READ_DELAY_S, PRESENCE_S = 1.0, 60.0
 
 
-class MainScreen(AnswerActions, SessionActions, ListActions):
+class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
     """Shows what the feeds report, and carries out the keys."""
 
     # With priority, a key is carried out before the next one is read. Otherwise the text that
@@ -56,6 +60,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
         self._is_loaded = False
         self._preview_timer: Timer | None = None
         self._read_timer: Timer | None = None
+        self._present_at = monotonic()  #: when the user last did something
 
     def compose(self) -> ComposeResult:
         yield LineBar(id="header")
@@ -146,7 +151,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
             shown = ShownRequest(request, session, count, self.board.on_timeout)
         self.note_request(before=card.shown.request if card.shown else None, now=request)
         self.preview.show_session(session, shown)
-        if session and unread_since(session):
+        if session and self._is_news(session):
             self._read_soon()
 
     def _show_bars(self) -> None:
@@ -168,6 +173,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
     # Selection and preview.
 
     def on_session_pane_selected(self, message: SessionPane.Selected) -> None:
+        self._note_presence()
         self._show_preview()
         self._show_bars()
         self.preview.clear()
@@ -190,11 +196,26 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
             self._read_timer.stop()
         self._read_timer = self.set_timer(READ_DELAY_S, self._mark_read)
 
+    def _is_news(self, session: ListedSession) -> bool:
+        """Return whether the user has not yet seen an answer, or a request that has expired."""
+        pending = self.board.extras.pending.get(session.id)
+        return bool(unread_since(session) or (pending and pending.missed))
+
     def _mark_read(self) -> None:
         session = self.session
         is_visible = self.preview.kind is not PreviewKind.DIFF and bool(self._target.session)
-        if session and is_visible and self.app.screen is self:
+        is_present = monotonic() - self._present_at <= PRESENCE_S
+        if session and is_visible and is_present and self.app.screen is self:
             self.live.mark_read(session.id, unread_since(session))
+            if (pending := self.board.extras.pending.get(session.id)) and pending.missed:
+                self.live.mark_missed(session.id)
+
+    def _note_presence(self) -> None:
+        """Note that the user is there; what came while they were away is read now."""
+        was_away = monotonic() - self._present_at > PRESENCE_S
+        self._present_at = monotonic()
+        if was_away and self.session and self._is_news(self.session):
+            self._read_soon()
 
     def action_next_preview(self) -> None:
         kinds = [*PreviewKind]
@@ -247,7 +268,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
         if self._is_single and self._is_detail:
             self._show_detail(is_open=False)
         elif self.board.query:
-            self._set_query("")
+            self.clear_search()
         elif self.board.marked:
             self.board.marked.clear()
         else:
@@ -256,36 +277,8 @@ class MainScreen(AnswerActions, SessionActions, ListActions):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Let the search have the keys while it is typed into."""
-        return not self.query_one("#search", Input).has_focus
-
-    def action_search(self) -> None:
-        search = self.query_one("#search", Input)
-        search.add_class("-open")
-        search.focus()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        self.board.query = event.value
-        self.show_board()
-        self.table.move(-len(self.board.sessions))  # the best match comes first
-
-    def on_input_submitted(self) -> None:
-        self._leave_search()
-
-    def on_key(self, event: events.Key) -> None:
-        if event.key == "escape" and self.query_one("#search", Input).has_focus:
-            event.stop()
-            self._set_query("")
-            self._leave_search()
-
-    def _leave_search(self) -> None:
-        search = self.query_one("#search", Input)
-        search.set_class(bool(self.board.query), "-open")
-        self.table.focus()
-
-    def _set_query(self, query: str) -> None:
-        self.query_one("#search", Input).value = query
-        self.board.query = query
-        self._leave_search()
+        self._note_presence()
+        return not self.search_line.has_focus
 
     def action_quit(self) -> None:
         self.app.exit()

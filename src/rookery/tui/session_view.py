@@ -53,8 +53,10 @@ def what_it_does(session: ListedSession, extras: Extras, now: datetime) -> str:
     """Return in one line what a session does now, asks for, has answered or failed with."""
     queued, failure = extras.kept.get(session.id), extras.failures.get(session.id, "")
     text = activity(session, Surroundings(now, queued, failure))
+    pending = extras.pending.get(session.id)
+    missed = "missed · " if pending and pending.missed else ""
     # The sign at the beginning of the row is the mark already.
-    return one_line(" ".join(text.split())).removeprefix(f"{UNREAD} ")
+    return missed + one_line(" ".join(text.split())).removeprefix(f"{UNREAD} ")
 
 
 def asked(summary: str) -> str:

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from rookery.tui import main_screen
 from rookery.tui.dialogs import ARMING_DELAY_S
 from rookery.tui.keys import KEYS
 from rookery.tui.preview_feed import NO_DIFF
@@ -78,6 +79,40 @@ async def test_an_answer_that_was_visible_counts_as_read(daemon: FakeDaemon) -> 
         await tui.until(lambda: daemon.posted)
 
     assert daemon.posted == [(("sessions", "planner", "seen"), {"until": at})]
+
+
+async def test_what_came_while_the_user_was_away_stays_unread_until_a_key(
+    monkeypatch: pytest.MonkeyPatch, daemon: FakeDaemon
+) -> None:
+    at = "2026-11-01T00:00:00+00:00"
+    daemon.change("planner", is_unread=True, last_answer_at=at)
+    daemon.answers["sessions", "planner", "seen"] = {}
+    monkeypatch.setattr(main_screen, "READ_DELAY_S", 0.01)
+    monkeypatch.setattr(main_screen, "PRESENCE_S", -1.0)
+    async with shown(daemon, selected="planner") as tui:
+        daemon.tell("turn-ended", "planner")
+        await tui.pilot.pause(0.3)
+        assert daemon.posted == []
+        tui.main._present_at = 0.0  # noqa: SLF001 - long ago
+        monkeypatch.setattr(main_screen, "PRESENCE_S", 60.0)
+        await tui.press("pageup")
+        await tui.until(lambda: daemon.posted)
+
+
+async def test_expired_requests_are_marked_until_they_were_seen(daemon: FakeDaemon) -> None:
+    daemon.pending["planner"] = {"missed": 1}
+    daemon.answers["permissions", "seen"] = {"count": 1}
+    daemon.requests["old"] = {
+        "id": "old",
+        "session": "planner",
+        "outcome": "denied",
+        "missed": True,
+    }
+    async with shown(daemon, selected="planner") as tui:
+        assert "missed · Build it" in tui.text
+        await tui.until(lambda: daemon.posted)
+
+    assert daemon.posted == [(("permissions", "seen"), {"requests": ["old"]})]
 
 
 async def test_v_shows_one_kind_of_sessions(daemon: FakeDaemon) -> None:

@@ -9,7 +9,7 @@ from rookery.client.listeners import ListenersInfo
 from rookery.client.live_views import ConversationInfo
 from rookery.client.permissions import RequestInfo
 from rookery.client.relays import RelayInfo
-from rookery.client.sessions import ListedSession
+from rookery.client.sessions import ListedSession, PendingInfo
 from rookery.tui import command_lines
 from rookery.tui.answering import AnswerDraft
 from rookery.tui.board import BoardSession
@@ -19,7 +19,7 @@ from rookery.tui.conversation_text import code_blocks, conversation_lines, last_
 from rookery.tui.graph_text import graph_lines
 from rookery.tui.request_text import answer_keys, deadline_text, request_lines
 from rookery.tui.row_text import columns, row_line
-from rookery.tui.session_view import Extras, deadline_note, details
+from rookery.tui.session_view import Extras, deadline_note, details, what_it_does
 from rookery.tui.styled import text_of, width_of
 from tests.support.cli import made
 
@@ -81,6 +81,14 @@ def test_a_row_has_exactly_the_width_of_the_list(width: int) -> None:
     line = row_line(row, columns([row], width), Extras(), NOW)
 
     assert width_of(line) == width
+
+
+def test_a_request_that_was_not_answered_in_time_is_marked() -> None:
+    it = session("a", last_answer="Done.", is_unread=True)
+
+    assert what_it_does(it, Extras(), NOW) == "Done."  # its sign says that it is unread
+    missed = Extras(pending={"a": PendingInfo(missed=1)})
+    assert what_it_does(it, missed, NOW) == "missed · Done."
 
 
 def test_what_is_asked_is_shown_whole() -> None:

@@ -1,0 +1,42 @@
+"""The search line: its words filter the list while they are typed."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.widgets import Input
+
+from rookery.tui.board_screen import BoardScreen
+
+
+class SearchActions(BoardScreen):
+    """Opens, follows and leaves the search."""
+
+    @property
+    def search_line(self) -> Input:
+        return self.query_one("#search", Input)
+
+    def action_search(self) -> None:
+        self.search_line.add_class("-open")
+        self.search_line.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self.board.query = event.value
+        self.show_board()
+        self.table.move(-len(self.board.sessions))  # the best match comes first
+
+    def on_input_submitted(self) -> None:
+        self._leave_search()
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "escape" and self.search_line.has_focus:
+            event.stop()
+            self.clear_search()
+
+    def clear_search(self) -> None:
+        self.search_line.value = ""
+        self.board.query = ""
+        self._leave_search()
+
+    def _leave_search(self) -> None:
+        self.search_line.set_class(bool(self.board.query), "-open")
+        self.table.focus()
