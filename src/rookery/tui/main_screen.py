@@ -17,7 +17,7 @@ from rookery.client.sessions import ListedSession
 from rookery.model.errors import RookeryError
 from rookery.tui import command_lines
 from rookery.tui.answer_actions import AnswerActions
-from rookery.tui.board import BoardSession, BoardView
+from rookery.tui.board import BoardView
 from rookery.tui.board_screen import TuiSetup
 from rookery.tui.feed import DaemonDown, FeedNews
 from rookery.tui.header_text import empty_hints, header, key_hints
@@ -34,6 +34,9 @@ from rookery.tui.session_view import unread_since
 
 #: The narrowest terminals with the preview beside and below the list, and the lowest below.
 MIN_BESIDE_COLUMNS, MIN_BELOW_COLUMNS, MIN_BELOW_LINES = 110, 60, 16
+
+#: Lines of a list with few sessions above its preview.
+MIN_LIST_LINES = 6
 
 #: Seconds for which a selection must stay before its preview is fetched.
 PREVIEW_DELAY_S = 0.08
@@ -138,9 +141,19 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
     def show_board(self) -> None:
         hints = empty_hints(self.board, down=self._down, is_loaded=self._is_loaded)
         rows = [] if self._down and not self.board.sessions else self.board.rows()
+        self._fit_list(len(rows))
         self.table.show(rows, self.board.extras, hints)
         self._show_preview()
         self._show_bars()
+
+    def _fit_list(self, rows: int) -> None:
+        """Leave the preview below the list the lines that the list does not need."""
+        body = self.query_one("#body")
+        if body.has_class("-below"):
+            share = body.size.height * 2 // 5
+            self.table.styles.height = min(max(rows + 1, MIN_LIST_LINES), max(share, 1))
+        else:
+            self.table.styles.height = "1fr"
 
     def _show_preview(self) -> None:
         session, card = self.session, self.preview.card
@@ -282,9 +295,3 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
 
     def action_quit(self) -> None:
         self.app.exit()
-
-    @property
-    def rows(self) -> list[str]:
-        """Return the names in the list, as they are shown."""
-        found = (row for row in self.board.rows() if isinstance(row, BoardSession))
-        return [row.session.name for row in found]

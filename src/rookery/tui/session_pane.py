@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from rookery.tui.board import BoardRow, BoardSession
+from rookery.tui.board import BoardHeading, BoardRow, BoardSession
 from rookery.tui.cell_text import wrapped
 from rookery.tui.painting import CURSOR, strip_of
 from rookery.tui.row_text import Columns, columns, row_line
@@ -130,8 +130,11 @@ class SessionPane(ScrollView, can_focus=True):
 
     def _scroll_to_selection(self) -> None:
         top, height = self.scroll_offset.y, self.size.height
-        if height and not top <= self._place < top + height:
-            y = self._place if self._place < top else self._place - height + 1
+        # With the heading of its group.
+        is_first = self._place > 0 and isinstance(self._rows[self._place - 1], BoardHeading)
+        first = self._place - is_first
+        if height and not top <= first <= self._place < top + height:
+            y = first if first < top else self._place - height + 1
             self.scroll_to(y=y, animate=False, force=True, immediate=True)
 
     def on_click(self, event: events.Click) -> None:

@@ -93,9 +93,11 @@ def test_a_daemon_that_restarts_is_followed_from_where_the_last_one_ended(
     for _, stream in [*followed.daemon.streams]:
         stream.close()
     assert isinstance(followed.next(), DaemonDown)
+    followed.daemon.is_followed.clear()
     followed.daemon.is_down = False
 
     assert followed.sessions().ids is None  # everything is read again
+    assert followed.daemon.is_followed.wait(SOON_S)
     assert followed.daemon.opened_with[-1] == {"after": 41}
 
 

@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 
 from rookery.tui import main_screen
+from rookery.tui.board import BoardSession
 from rookery.tui.dialogs import ARMING_DELAY_S
 from rookery.tui.keys import KEYS
 from rookery.tui.preview_feed import NO_DIFF
@@ -24,7 +25,8 @@ def daemon() -> FakeDaemon:
 
 
 def names(tui: ShownApp) -> list[str]:
-    return tui.main.rows
+    rows = (row for row in tui.main.board.rows() if isinstance(row, BoardSession))
+    return [row.session.name for row in rows]
 
 
 async def test_sessions_that_need_the_user_come_first(daemon: FakeDaemon) -> None:
