@@ -84,6 +84,11 @@ class TextDialog(ModalScreen[str | None]):
         about.show(lambda width: self._about, from_start=True)
         self.query_one(Composer).focus()
 
+    def on_key(self, event: events.Key) -> None:
+        """Take what was typed before the field was there."""
+        if event.is_printable and event.character:
+            self.query_one(Composer).insert(event.character)
+
     def on_composer_text_written(self, message: Composer.TextWritten) -> None:
         self.dismiss(message.text)
 

@@ -49,8 +49,8 @@ READ_DELAY_S, PRESENCE_S = 1.0, 60.0
 class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
     """Shows what the feeds report, and carries out the keys."""
 
-    # With priority, a key is carried out before the next one is read. Otherwise the text that
-    # is typed right after a key that opens a dialog would be taken for keys of the list.
+    # With priority, a key is carried out before the next one is read. Otherwise text that is
+    # typed right after the key of the search would be taken for keys of the list.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(each.key, each.action, each.purpose, show=False, priority=True)
         for each in KEYS

@@ -17,7 +17,8 @@ class SearchActions(BoardScreen):
 
     def action_search(self) -> None:
         self.search_line.add_class("-open")
-        self.search_line.focus()
+        # At once: the next key may be typed already, and belongs to the search.
+        self.set_focus(self.search_line)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self.board.query = event.value
@@ -39,4 +40,4 @@ class SearchActions(BoardScreen):
 
     def _leave_search(self) -> None:
         self.search_line.set_class(bool(self.board.query), "-open")
-        self.table.focus()
+        self.set_focus(self.table)

@@ -162,12 +162,22 @@ async def test_text_typed_right_after_a_key_never_answers_a_request(
     daemon.ask("api", "r1")
     async with shown(daemon) as tui:
         # All at once, as after a delay of the network.
-        for key in "sallow":
-            tui.app.post_message(Key(key, key))
-        await tui.shows("Send to api")
-        await tui.press("escape")
+        for key, character in [("slash", "/"), *zip("api", "api", strict=True)]:
+            tui.app.post_message(Key(key, character))
+        await tui.until(lambda: tui.main.board.query == "api")
 
     assert daemon.posted == []
+
+
+async def test_text_typed_before_a_dialog_is_there_is_kept(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        for key in "shello":
+            tui.app.post_message(Key(key, key))
+        await tui.shows("hello")
+        await tui.press("enter")
+        await tui.shows("Sent to api.")
+
+    assert daemon.posted == [(("sessions", "api", "messages"), {"words": "hello"})]
 
 
 async def test_a_second_press_does_not_answer_twice(daemon: FakeDaemon) -> None:
