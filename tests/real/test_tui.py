@@ -74,6 +74,7 @@ def test_a_request_appears_and_is_allowed_by_a_key(rookery: Rookery, pane: TuiPa
 
 
 def test_a_denial_carries_its_reason(rookery: Rookery, pane: TuiPane) -> None:
+    rookery.json("mode", "remote")
     rookery.start("builder", prompt="permission: Bash rm -rf build;; say: Gone.")
     pane.open()
     pane.shows("asks for permission")

@@ -43,7 +43,7 @@ class AnswerActions(BoardScreen):
             self._changed_at = monotonic()
 
     def _request(self) -> RequestInfo | None:
-        """Return the request that keys may answer now; otherwise say why there is none."""
+        """Return the request that is shown; otherwise say why there is none."""
         session = self.session
         request = self.board.request_of(session.id) if session else None
         if session is None or request is None:
@@ -53,14 +53,17 @@ class AnswerActions(BoardScreen):
         shown = self.preview.card.shown
         if shown is None or shown.request.id != request.id or request.id in self._answered:
             return None
-        if monotonic() - self._changed_at < ARMING_DELAY_S:
-            self.say("Another request has just appeared. Read it, then press the key again.")
-            return None
         return request
 
     def _whole_request(self) -> RequestInfo | None:
-        """Return the request if all of it is visible; otherwise show all of it first."""
+        """Return the request that a key may answer at once: one that the user has seen whole.
+
+        If it is not visible as a whole, it is opened instead.
+        """
         request = self._request()
+        if request and monotonic() - self._changed_at < ARMING_DELAY_S:
+            self.say("Another request has just appeared. Read it, then press the key again.")
+            return None
         if request is None or self.preview.card.shows_all:
             return request
         self._open_request(request)

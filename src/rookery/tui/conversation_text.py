@@ -48,8 +48,11 @@ def conversation_lines(conversation: ConversationInfo, width: int) -> list[Style
 def _parts(conversation: ConversationInfo) -> Iterator[_ShownPart]:
     for passage in conversation.transcript:
         yield _ShownPart(passage.at, passage.kind, passage.text)
+    is_recorded = any(each.kind == "interruption" for each in conversation.transcript)
     for turn in conversation.turns:
-        yield from _turn_parts(turn)
+        for part in _turn_parts(turn):
+            if not (is_recorded and part.kind == "interruption"):
+                yield part
 
 
 def _turn_parts(turn: TurnInfo) -> Iterator[_ShownPart]:

@@ -232,6 +232,15 @@ def test_a_turn_that_did_not_finish_says_so(how: str, answer: str, shown: str) -
     assert text_of(conversation_lines(found, 40)) == shown
 
 
+def test_an_interruption_that_the_agent_has_recorded_is_shown_once() -> None:
+    at = "2026-11-01T00:00:00Z"
+    turn = {"how": "interrupted", "started_at": at, "ended_at": at}
+    passage = {"at": at, "kind": "interruption", "text": "[Request interrupted]"}
+    found = read(ConversationInfo, {"turns": [turn], "transcript": [passage]})
+
+    assert text_of(conversation_lines(found, 40)) == "  (interrupted)"
+
+
 def test_waits_are_a_tree_and_a_ring_is_drawn_once() -> None:
     sessions = {name: session(name) for name in "abc"}
     pairs = [("a", "b"), ("a", "c"), ("c", "b"), ("b", "c")]
