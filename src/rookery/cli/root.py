@@ -119,10 +119,9 @@ ALIASES = {
     "inspect": "show",
 }
 
-#: The module with the screen that `rookery` alone opens in a terminal: its function ``run``.
-#: Without such a module, the short help is printed.
-TUI_MODULE = "rookery.tui"
-
+#: The library of the terminal interface, which `rookery` alone opens in a terminal. Without it,
+#: the short help is printed.
+TUI_LIBRARY = "textual"
 
 #: Columns of terminals for which click's own width of help texts is too wide.
 MAX_NARROW_COLUMNS = 52
@@ -214,13 +213,9 @@ _WHAT_IT_IS = (
 def rookery(context: click.Context, *, no_autostart: bool) -> None:
     """Run, track and connect AI coding-agent sessions."""
     context.meta[NO_AUTOSTART] = no_autostart
-    if context.invoked_subcommand is None and not _open_tui():
+    if context.invoked_subcommand is not None:
+        return
+    if sys.stdin.isatty() and sys.stdout.isatty() and find_spec(TUI_LIBRARY):
+        context.invoke(import_quickly("rookery.cli.terminal_interface").tui)
+    else:
         click.echo(context.get_help())
-
-
-def _open_tui() -> bool:
-    """Open the screen for people, if there is a terminal and the screen is installed."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or find_spec(TUI_MODULE) is None:
-        return False
-    import_quickly(TUI_MODULE).run()
-    return True

@@ -9,7 +9,7 @@ import click
 
 from rookery.agents.names import NAMES
 from rookery.cli.options import examples, pass_client
-from rookery.cli.start import environment_here
+from rookery.cli.start_options import environment_here
 from rookery.client import Client
 from rookery.model.errors import BadInput
 from rookery.quick_python_import import import_quickly
