@@ -24,10 +24,12 @@ system:
 
 .venv/.locked: requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Rookery needs Python 3.11 or newer: install it, or run make PYTHON=/path/to/python3.11"; exit 1; }
-	@echo "Installing the Python packages into .venv; this takes about a minute …"
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@echo "Setting up Rookery: creates .venv with about 70 Python packages (220 MB); takes about a minute."
+	@$(PYTHON) -m venv .venv
+	@scripts/progress "Installing the Python packages into .venv" $(BIN)/python -m pip install \
+	  --progress-bar off --disable-pip-version-check --require-hashes -r requirements.lock
+	@scripts/progress "Installing Rookery itself" $(BIN)/python -m pip install \
+	  --progress-bar off --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 	@echo "Ready. Next:  make up"
 
@@ -50,7 +52,8 @@ $(MORE): NPM_HOW := install
 
 $(PROGRAMS) $(MORE): %/node_modules/.installed: %/package.json %/package-lock.json
 	@scripts/system-packages npm
-	cd $* && npm $(NPM_HOW) --no-audit --no-fund --loglevel=error
+	@cd $* && $(CURDIR)/scripts/progress "Installing the agents of $*/package.json with npm" \
+	  npm $(NPM_HOW) --no-audit --no-fund --loglevel=error
 	@touch $@
 
 test-agents: setup $(PROGRAMS) $(MORE) ## run the tests with all real agent programs

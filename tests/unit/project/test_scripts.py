@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -17,7 +18,18 @@ class Machine:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in ("bash", "env", "cat"):
+        for name in (
+            "bash",
+            "env",
+            "cat",
+            "sleep",
+            "mktemp",
+            "tail",
+            "grep",
+            "tr",
+            "cut",
+            "rm",
+        ):
             found = shutil.which(name)
             assert found
             (folder / name).symlink_to(found)
@@ -59,16 +71,18 @@ def test_where_all_is_there_nothing_is_said_or_done(machine: Machine) -> None:
 def test_it_is_said_what_is_installed_and_how_before_it_is(machine: Machine, user: str) -> None:
     machine.has("id", "echo 0" if user == "root" else "echo 1000")
     machine.has("sudo", 'shift; [ "$1" = true ] || exec "$@"')
-    machine.has("apt-get", 'echo "apt-get $*" >&2')
+    calls = machine.folder / "calls"
+    machine.has("apt-get", f'echo "$*" >> {calls}')
     sudo = "" if user == "root" else "sudo -n"
 
     said = machine.packages().stdout.splitlines()
 
     assert said == [
         f"Rookery needs tmux. Installing with:  {sudo} apt-get install -y tmux",
-        "apt-get update -qq",
-        "apt-get install -y -qq tmux",
+        "Reading the package lists …",
+        "Installing tmux …",
     ]
+    assert calls.read_text().splitlines() == ["update", "install -y tmux"]
 
 
 def test_who_may_install_nothing_is_told_what_to_type(machine: Machine) -> None:
@@ -95,8 +109,45 @@ def test_what_only_a_test_needs_is_never_in_the_way(machine: Machine, has_apt: b
     assert "chromium" in done.stdout
 
 
+def _progress(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(ROOT / "scripts" / "progress"), "Installing", "bash", "-c", script],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_last_line_of_a_long_command_is_shown_while_it_runs(tmp_path: Path) -> None:
+    shown = tmp_path / "shown"
+    os.mkfifo(shown)
+    script = f"echo first; echo second; cat {shown}"
+    command = [str(ROOT / "scripts" / "progress"), "Installing", "bash", "-c", script]
+    environment = {**os.environ, "PROGRESS_INTERVAL_S": "0.05"}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout
+        while "second" not in running.stdout.readline():
+            pass
+        shown.write_text("")  # lets the command end
+
+    assert running.returncode == 0
+
+
+def test_the_output_of_a_command_is_shown_whole_only_if_it_fails() -> None:
+    good = _progress("echo one; echo two")
+    bad = _progress("echo one; echo two; exit 3")
+
+    assert (good.returncode, good.stdout) == (0, "Installing …\n")
+    assert (bad.returncode, bad.stdout) == (3, "Installing …\none\ntwo\nInstalling: failed.\n")
+
+
 def test_what_the_makefile_installs_is_pinned() -> None:
-    text = (ROOT / "Makefile").read_text()
+    text = (ROOT / "Makefile").read_text().replace("\\\n", " ")
 
     installs = re.findall(r"pip install (.*)", text)
     assert all(
