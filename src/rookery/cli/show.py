@@ -12,6 +12,7 @@ from rookery.cli.colour import colour_option
 from rookery.cli.completion import of_any_session
 from rookery.cli.names import with_names_from
 from rookery.cli.options import as_json, examples, pass_client
+from rookery.cli.program_name import with_program_name_in_prose
 from rookery.cli.render import (
     ago,
     count,
@@ -71,7 +72,7 @@ def _print(daemon: Client, details: DetailsInfo) -> None:
         _print_turn(details.last, width)
     click.echo("\nNext:")
     for each in next_commands(session, details.requests):
-        click.echo(cut(f"  {one_line(each)}", width))
+        click.echo(cut(with_program_name_in_prose(f"  {one_line(each)}"), width))
     note_seen(daemon, session.id, (session.ended_at, session.last_answer_at))
 
 
