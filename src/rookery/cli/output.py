@@ -26,10 +26,10 @@ from rookery.cli.render import local, remark, say, show_json
 from rookery.cli.seen import note_turns_seen
 from rookery.client import Client, ConnectionLost
 from rookery.client.decoding import JsonObject
+from rookery.client.session_details import show_conversation
 from rookery.client.sessions import (
     SessionInfo,
     TurnsInfo,
-    show_conversation,
     show_screen,
     show_turns,
 )

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from rookery.client import Client
-from rookery.client.sessions import SessionInfo, TurnInfo, mark_answers_seen
+from rookery.client.session_details import mark_answers_seen
+from rookery.client.sessions import SessionInfo, TurnInfo
 from rookery.model.errors import RookeryError
 
 

@@ -27,13 +27,8 @@ from rookery.cli.render import (
 from rookery.cli.seen import note_seen
 from rookery.cli.tables import cut, width_here
 from rookery.client import Client
-from rookery.client.sessions import (
-    DetailsInfo,
-    ListedSession,
-    RelativeInfo,
-    TurnInfo,
-    show_details,
-)
+from rookery.client.session_details import DetailsInfo, RelativeInfo, show_details
+from rookery.client.sessions import ListedSession, TurnInfo
 from rookery.model.reason_texts import first_line, in_one_line
 from rookery.presentation.activity import Surroundings, activity, tool_text
 from rookery.presentation.next_steps import next_commands

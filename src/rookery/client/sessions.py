@@ -8,7 +8,6 @@ from typing import Any
 from msgspec import Struct, field, structs
 
 from rookery.client.decoding import DaemonAnswer, read
-from rookery.client.permissions import RequestInfo
 from rookery.client.transport import Client
 
 
@@ -196,30 +195,6 @@ class TurnsInfo(DaemonAnswer, frozen=True):
     tools: tuple[ToolCallInfo, ...] = ()
 
 
-class RelativeInfo(DaemonAnswer, frozen=True):
-    """A session that started, was started by, or continues another one."""
-
-    id: str = ""
-    name: str = ""
-    status: str = ""
-
-
-class DetailsInfo(DaemonAnswer, frozen=True):
-    session: ListedSession = ListedSession()
-    parent: RelativeInfo | None = None
-    children: tuple[RelativeInfo, ...] = ()
-    continues: RelativeInfo | None = None
-    continued_by: tuple[RelativeInfo, ...] = ()
-    turns: int = 0
-    last: TurnInfo | None = None
-    queue: tuple[Undelivered, ...] = ()
-    requests: tuple[RequestInfo, ...] = ()
-
-
-class SeenUntilInfo(DaemonAnswer, frozen=True):
-    seen_at: str = ""
-
-
 class ClaimInfo(DaemonAnswer, frozen=True):
     """The last report of one source about a session."""
 
@@ -357,21 +332,6 @@ def show_turns(
     return read(
         TurnsInfo, daemon.get("sessions", session, "turns", timeout=timeout, **set_limits)
     )
-
-
-def show_conversation(daemon: Client, session: str, *, last: int) -> TurnsInfo:
-    """Return the last turns with the tool calls that were made in them."""
-    return read(TurnsInfo, daemon.get("sessions", session, "turns", last=last, tools=True))
-
-
-def show_details(daemon: Client, session: str) -> DetailsInfo:
-    """Return everything that is known about one session."""
-    return read(DetailsInfo, daemon.get("sessions", session, "details"))
-
-
-def mark_answers_seen(daemon: Client, session: str, *, until: str) -> SeenUntilInfo:
-    """Report that a person has seen the answers of a session that were given until a time."""
-    return read(SeenUntilInfo, daemon.post("sessions", session, "seen", until=until))
 
 
 def show_screen(daemon: Client, session: str, *, history: bool = False) -> ScreenInfo:

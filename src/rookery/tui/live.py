@@ -13,7 +13,7 @@ from textual.message import Message
 
 from rookery.client import Client
 from rookery.client.permissions import list_requests, mark_seen
-from rookery.client.sessions import mark_answers_seen
+from rookery.client.session_details import mark_answers_seen
 from rookery.model.errors import RookeryError
 from rookery.tui.feed import Feed, FeedNews
 from rookery.tui.preview_feed import PreviewFeed, PreviewKind, PreviewNews, PreviewTarget

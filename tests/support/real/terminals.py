@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import sys
 import termios
@@ -25,6 +26,7 @@ class CommandTerminal:
 
     def __init__(self, pid: int, descriptor: int) -> None:
         self.pid = pid
+        self.has_ended = False
         self.printed = bytearray()
         self._descriptor = descriptor
         self._reader = Thread(target=self._read_on, daemon=True)
@@ -61,6 +63,7 @@ class CommandTerminal:
     def wait(self) -> int:
         """Wait until the command has ended, and return its exit code."""
         _, status = os.waitpid(self.pid, 0)
+        self.has_ended = True
         self._reader.join(timeout=5)
         return os.waitstatus_to_exitcode(status)
 
@@ -69,7 +72,7 @@ class CommandTerminal:
 def terminal_of(
     rookery: Rookery, *words: str, environment: Mapping[str, str] | None = None
 ) -> Iterator[CommandTerminal]:
-    """Run a command in a terminal of 100 columns; it must end before the block does."""
+    """Run a command in a terminal of 100 columns; it is killed if it outlives the block."""
     variables = {**rookery.environment, "TERM": "xterm-256color", **(environment or {})}
     variables.pop("COLUMNS", None)
     pid, descriptor = pty.fork()
@@ -83,7 +86,7 @@ def terminal_of(
     try:
         yield terminal
     finally:
-        with suppress(OSError):
-            os.close(descriptor)
-        with suppress(ChildProcessError):
-            os.waitpid(pid, 0)
+        if not terminal.has_ended:  # the test has failed
+            os.kill(pid, signal.SIGKILL)
+            terminal.wait()
+        os.close(descriptor)

@@ -28,6 +28,7 @@ from rookery.client import (
     notifications,
     permissions,
     relays,
+    session_details,
     sessions,
 )
 from rookery.model.errors import Unreadable
@@ -40,7 +41,7 @@ pytestmark = pytest.mark.spec("I5")
 
 AREAS = (
     *(daemon, discovery, foreground, labels, listeners, live_views, lost_sessions, messages),
-    *(notifications, permissions, relays, sessions),
+    *(notifications, permissions, relays, session_details, sessions),
 )
 
 START = sessions.StartOrder(
@@ -109,7 +110,7 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "list_tokens": daemon.list_tokens,
     "listen_to": lambda to: listeners.listen_to(to, LISTEN),
     "look_at_foreground": lambda to: foreground.look_at_foreground(to, "a", channel="terminal"),
-    "mark_answers_seen": lambda to: sessions.mark_answers_seen(
+    "mark_answers_seen": lambda to: session_details.mark_answers_seen(
         to, "a", until="2026-01-02T03:04:05+00:00"
     ),
     "mark_seen": lambda to: permissions.mark_seen(to, ["r1"]),
@@ -141,8 +142,8 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "set_mode": lambda to: permissions.set_mode(to, "remote"),
     "show_answer": lambda to: messages.show_answer(to, 7, timeout=1.0),
     "show_audit": lambda to: permissions.show_audit(to, session="", limit=3),
-    "show_conversation": lambda to: sessions.show_conversation(to, "a", last=3),
-    "show_details": lambda to: sessions.show_details(to, "a"),
+    "show_conversation": lambda to: session_details.show_conversation(to, "a", last=3),
+    "show_details": lambda to: session_details.show_details(to, "a"),
     "show_evidence": lambda to: sessions.show_evidence(to, "a"),
     "show_inbox": lambda to: messages.show_inbox(to, "a", everything=True),
     "show_mode": permissions.show_mode,

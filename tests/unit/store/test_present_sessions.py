@@ -94,9 +94,12 @@ def test_an_answer_is_unread_until_it_was_shown(
     shown = view(db)
     clock.advance(1)
     journal.append(db, TurnStarted(WORKER, "Two."), TurnEnded(WORKER, "Second."))
+    later = view(db)
+    present_sessions.mark_seen(db, WORKER, until=clock.now())
     present_sessions.mark_seen(db, WORKER, until=before.last_answer_at)  # it moves forward only
 
-    assert [before.is_unread, shown.is_unread, view(db).is_unread] == [True, False, True]
+    assert [before.is_unread, shown.is_unread, later.is_unread] == [True, False, True]
+    assert not view(db).is_unread
 
 
 def test_a_turn_that_was_shown_as_it_happened_is_read(db: Connection, journal: Journal) -> None:
