@@ -192,7 +192,7 @@ def test_without_a_name_the_session_that_is_meant_is_clear_or_named(
 ) -> None:
     pane = terminal(own, rookery)
     attach(own, pane)
-    own.shows(pane, "no session has a terminal now")
+    own.shows(pane, "No session has a terminal now")
     rookery.start("api", prompt=WORKS)
     rookery.start("web", prompt=WORKS)
     eventually(lambda: is_(rookery, "api", "working") and is_(rookery, "web", "working"))

@@ -411,7 +411,7 @@ def test_rookery_takes_out_all_that_it_put_anywhere(cold: Rookery) -> None:
         (["--user", "--project", "."], "only one of"),
         (["--config-dir", "x"], "--agent"),
         (["--agent", "claude", "--project", "/not/there"], "no folder"),
-        ([], "no agent was found here"),
+        ([], "No agent was found here"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(cold: Rookery, words: list[str], said: str) -> None:

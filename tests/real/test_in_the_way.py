@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rookery.cli.exit_codes import PERSON_NEEDED
 from rookery.cli.render import HELD
 from rookery.model.errors import Answered
 from tests.support.real.http import badge_of
@@ -74,7 +75,7 @@ def test_a_wait_with_queued_words_is_over_when_a_dialog_is_open(rookery: Rookery
     waited = rookery.run("wait", "worker", "--timeout", "60")
     kept = rookery.json("ls")["kept"]
 
-    assert waited.returncode == 0
+    assert waited.returncode == PERSON_NEEDED
     assert "worker waits for your answer: May it use Bash? rm -r build" in waited.stdout
     (asked,) = rookery.client.get("permissions")["requests"]
     assert f"rookery allow {asked['id']}  |  rookery deny {asked['id']}" in waited.stdout

@@ -385,7 +385,7 @@ def test_an_agent_starts_resumes_and_waits_for_its_own(rookery: Rookery) -> None
     rookery.run("end", "child")
     resumed = within(rookery, "anna", "resume", "child", "--wait", "say: after")
 
-    assert (begun.stderr, resumed.stderr) == ("", "")
+    assert (begun.stderr, resumed.stdout) == ("", "after\n")
     assert rookery.session("child")["parent"] == rookery.session("anna")["id"]
     assert [turn["answer"] for turn in turns(rookery, "child")] == ["after"]
 

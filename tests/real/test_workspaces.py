@@ -190,6 +190,7 @@ def test_two_sessions_that_change_a_file_are_shown_and_told(
     cold.ask("one", "tool: Edit a.txt;; say: done")
     cold.ask("two", f"tool: Write {repository.path}/a.txt;; say: done")
 
+    cold.environment["COLUMNS"] = "200"
     assert "one also changed a.txt" in cold.run("ls").stdout
     overlaps = cold.json("ls")["overlaps"]
     assert sorted(overlaps.values()) == ["one also changed a.txt", "two also changed a.txt"]

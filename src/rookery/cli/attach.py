@@ -104,7 +104,7 @@ def _tmux(socket: str, *words: str) -> str:
     try:
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
-        raise BadInput(f"tmux cannot be run here: {error.strerror}.") from error
+        raise BadInput(f"the program tmux cannot be run here: {error.strerror}.") from error
     if ran.returncode:
         again = "Rookery restores its own socket in a few seconds; then try again."
         raise RuntimeFailed(f"{ran.stderr.strip()}. {again}")
