@@ -7,6 +7,7 @@ at what has changed.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -119,18 +120,22 @@ def _shows_selected(tui: ShownApp) -> bool:
     return found is not None and found.session.id == tui.main.table.selected
 
 
-def _compare(text: str, name: str) -> None:
+async def _compare(tui: ShownApp, name: str) -> None:
+    """Wait until the screen is the stored one; threads may still be about to change it."""
     file = SNAPSHOTS / f"{name}.txt"
     if os.environ.get("ROOKERY_WRITE_SNAPSHOTS"):
         file.parent.mkdir(exist_ok=True)
-        file.write_text(f"{text}\n", encoding="utf-8")
-    assert f"{text}\n" == file.read_text(encoding="utf-8"), f"{file.name} shows another screen"
+        file.write_text(f"{await _settled(tui)}\n", encoding="utf-8")
+    stored = file.read_text(encoding="utf-8")
+    with suppress(AssertionError):  # the assertion below shows the difference
+        await tui.until(lambda: f"{tui.text}\n" == stored)
+    assert f"{tui.text}\n" == stored, f"{file.name} shows another screen"
 
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_list_and_a_permission(daemon: FakeDaemon, size: tuple[int, int]) -> None:
     async with shown(daemon, size=size) as tui:
-        _compare(await _settled(tui), f"permission-{size[0]}x{size[1]}")
+        await _compare(tui, f"permission-{size[0]}x{size[1]}")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -140,7 +145,7 @@ async def test_a_question_and_a_tree(daemon: FakeDaemon, size: tuple[int, int]) 
         if size[0] == 40:
             await tui.press("enter")
             await tui.shows("conversation")
-        _compare(await _settled(tui), f"question-{size[0]}x{size[1]}")
+        await _compare(tui, f"question-{size[0]}x{size[1]}")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -148,7 +153,7 @@ async def test_groups_and_ended_sessions(daemon: FakeDaemon, size: tuple[int, in
     async with shown(daemon, size=size) as tui:
         await tui.press("b", "v", "v", "v", "v", "space")
         tui.main.table.select("api")
-        _compare(await _settled(tui), f"groups-{size[0]}x{size[1]}")
+        await _compare(tui, f"groups-{size[0]}x{size[1]}")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -156,14 +161,14 @@ async def test_the_form_of_a_new_session(daemon: FakeDaemon, size: tuple[int, in
     async with shown(daemon, size=size) as tui:
         await _settled(tui)
         await tui.press("n")
-        _compare(tui.text, f"new-{size[0]}x{size[1]}")
+        await _compare(tui, f"new-{size[0]}x{size[1]}")
 
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_no_sessions(size: tuple[int, int]) -> None:
     async with shown(FakeDaemon(), size=size) as tui:
         await tui.shows("No sessions yet.")
-        _compare(tui.text, f"empty-{size[0]}x{size[1]}")
+        await _compare(tui, f"empty-{size[0]}x{size[1]}")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -172,7 +177,7 @@ async def test_no_daemon(size: tuple[int, int]) -> None:
     daemon.is_down = True
     async with shown(daemon, size=size) as tui:
         await tui.shows("The daemon is not running.")
-        _compare(tui.text, f"down-{size[0]}x{size[1]}")
+        await _compare(tui, f"down-{size[0]}x{size[1]}")
 
 
 @pytest.mark.spec("I5")
@@ -181,7 +186,7 @@ async def test_without_colour_the_text_is_the_same(
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with shown(daemon) as tui:
-        _compare(await _settled(tui), "permission-80x24")
+        await _compare(tui, "permission-80x24")
         strips = tui.app.screen._compositor.render_strips()  # noqa: SLF001 - as in screen_text
         styles = [segment.style for strip in strips for segment in strip if segment.style]
         colours = {each.color.name for each in styles if each.color}
