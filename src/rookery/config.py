@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import stat
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
@@ -17,10 +16,10 @@ from pydantic import (
     Field,
     ValidationError,
     field_validator,
-    model_validator,
 )
 
 from rookery.agents.names import FOLDERS_KEY, NAMES, WITH_SETTINGS
+from rookery.attach_settings import AttachSettings
 from rookery.model.errors import AgentUnknown, ConfigBroken
 from rookery.model.patterns import compile_regex
 from rookery.model.suggestions import did_you_mean
@@ -175,35 +174,6 @@ class RelaySettings(_Section):
     max_a_minute: int = Field(20, ge=1, le=10_000)  #: answers per minute in one relay
     #: Maximum length of a relayed answer.
     max_characters: int = Field(12_000, ge=100, le=500_000)
-
-
-#: A key of tmux that a person cannot need for typing: with a modifier, or a function key.
-_KEY = re.compile(r"(?:[CMS]-)+[A-Za-z0-9]|(?:[CMS]-)*F(?:1[0-2]|[1-9])")
-
-
-def _check_key(key: str) -> str:
-    if key and not _KEY.fullmatch(key):
-        raise ValueError("it must be a key such as C-q, M-n or F9, or empty")
-    return key
-
-
-#: A key in tmux's notation; empty if it is off.
-Key = Annotated[str, AfterValidator(_check_key)]
-
-
-class AttachSettings(_Section):
-    """Keys of a terminal that is attached to a session in Rookery's own tmux."""
-
-    #: Leave the session running, also within another tmux, such as C-q or F9; empty for none.
-    leave_key: Key = "C-q"
-    #: Switch to the next session that waits for you; empty for none.
-    next_key: Key = "M-n"
-
-    @model_validator(mode="after")
-    def _are_different(self) -> Self:
-        if self.leave_key and self.leave_key == self.next_key:
-            raise ValueError("leave_key and next_key must be different keys")
-        return self
 
 
 class Tools(_Section):

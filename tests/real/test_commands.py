@@ -190,8 +190,8 @@ def test_words_that_wait_for_somebodys_draft_say_so(rookery: Rookery) -> None:
     rookery.environment["COLUMNS"] = "120"
     listed = rookery.run("ls").stdout
 
-    assert sent.stdout == "Kept: somebody's draft stands in its box.\n"
-    assert "1 message waits: somebody's draft stands in its box." in listed
+    assert sent.stdout == "Kept: there is unsent text in its input box.\n"
+    assert "1 message waits: there is unsent text in its input box." in listed
 
 
 @pytest.mark.spec("A4", "I5")

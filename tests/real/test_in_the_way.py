@@ -58,7 +58,7 @@ def test_whoever_waits_behind_somebodys_draft_is_told_so(rookery: Rookery) -> No
     with pytest.raises(Answered) as refused:
         rookery.client.get("sessions", "worker", "wait", timeout=0.1)
 
-    why = "somebody's draft stands in its box."
+    why = "there is unsent text in its input box."
     assert late.returncode == 4
     assert late.stderr.startswith(f"Messages for worker wait: {why}\n")
     assert late.stderr.endswith(f": worker is idle; words for it wait: {why}\n")
@@ -109,7 +109,7 @@ def test_a_list_says_why_words_wait(rookery: Rookery) -> None:
 
     assert why()["drafted"] == (
         1,
-        "Nothing was typed, because somebody's draft stands in its box.",
+        "Nothing was typed, because there is unsent text in its input box.",
     )
     assert why()["busy"] == (2, "it is working")
     assert "1 message waits: somebody's draft" in listed

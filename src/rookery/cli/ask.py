@@ -34,7 +34,8 @@ from rookery.client.messages import (
     send_message,
     show_answer,
 )
-from rookery.client.sessions import SessionInfo, TurnInfo, show_session
+from rookery.client.sessions import SessionInfo, show_session
+from rookery.client.turns import TurnInfo
 from rookery.model.reason_texts import first_line
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 import click
 
-from rookery.cli.render import is_colourful, plain, say
+from rookery.cli.colour import is_colourful
+from rookery.cli.render import plain, say
 from rookery.cli.tables import cut
-from rookery.client.sessions import SessionInfo, ToolCallInfo, TurnInfo, TurnsInfo, Undelivered
+from rookery.client.sessions import SessionInfo
+from rookery.client.turns import ToolCallInfo, TurnInfo, TurnsInfo, Undelivered
 from rookery.model.reason_texts import first_line
 from rookery.presentation.activity import tool_text
 

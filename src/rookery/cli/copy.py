@@ -13,7 +13,7 @@ from rookery.cli.completion import of_any_session
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import count, plain, reply
 from rookery.client import Client
-from rookery.client.sessions import show_turns
+from rookery.client.turns import show_turns
 from rookery.model.code_blocks import code_blocks
 from rookery.model.errors import BadInput, CommandRefused
 

@@ -6,9 +6,10 @@ from functools import partial
 
 import click
 
+from rookery.cli.colour import is_colourful
 from rookery.cli.completion import session_names
 from rookery.cli.options import as_json, examples, pass_client
-from rookery.cli.render import count, is_colourful, one_line, plain, remark, reply, say
+from rookery.cli.render import count, one_line, plain, remark, reply, say
 from rookery.cli.tables import cut_left, width_here
 from rookery.client import Client
 from rookery.client.workspaces import ChangedFileInfo, DiffInfo, show_diff

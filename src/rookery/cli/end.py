@@ -20,9 +20,9 @@ from rookery.client.sessions import (
     end_all_sessions,
     end_session,
     list_sessions,
-    show_turns,
     wait_for_session,
 )
+from rookery.client.turns import show_turns
 from rookery.model.errors import BadInput
 from rookery.model.reason_texts import first_line
 

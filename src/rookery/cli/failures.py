@@ -9,8 +9,15 @@ from typing import NoReturn
 
 import click
 
-from rookery.cli import exit_codes
 from rookery.cli.daemon_process import advice_on_stall
+from rookery.cli.exit_codes import (
+    FAILED,
+    NOT_DONE_IN_TIME,
+    NOT_RUNNING,
+    OF_REFUSALS,
+    PERSON_NEEDED,
+    USAGE,
+)
 from rookery.cli.program_name import with_program_name_in_prose
 from rookery.cli.render import complain, complain_of, remark, safe_json
 from rookery.client import ConnectionLost
@@ -35,17 +42,17 @@ SYSTEM_CODE = "system"
 def exit_code_of(error: RookeryError) -> int:
     match error:
         case Answered(code=code):
-            return exit_codes.OF_REFUSALS.get(code, exit_codes.FAILED)
+            return OF_REFUSALS.get(code, FAILED)
         case NotRunning():
-            return exit_codes.NOT_RUNNING
+            return NOT_RUNNING
         case BadInput():
-            return exit_codes.USAGE
+            return USAGE
         case TimedOut():
-            return exit_codes.NOT_DONE_IN_TIME
+            return NOT_DONE_IN_TIME
         case PersonNeeded():
-            return exit_codes.PERSON_NEEDED
+            return PERSON_NEEDED
         case _:
-            return exit_codes.FAILED
+            return FAILED
 
 
 def explain(error: RookeryError, here: Home) -> str:

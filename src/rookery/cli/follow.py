@@ -34,7 +34,8 @@ from rookery.client.foreground import (
     put_into_background,
 )
 from rookery.client.permissions import RequestInfo, open_requests_of
-from rookery.client.sessions import SessionInfo, TurnInfo, show_session
+from rookery.client.sessions import SessionInfo, show_session
+from rookery.client.turns import TurnInfo
 from rookery.model.errors import NotRunning
 
 CHANNEL = "terminal"

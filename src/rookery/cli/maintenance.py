@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
+from rookery.cli.colour import is_colourful
 from rookery.cli.exit_codes import FAILED, NOT_RUNNING, REFUSED_CALLERS
 from rookery.cli.options import as_json, examples, home, pass_client
-from rookery.cli.render import count, is_colourful, reply, say, show_json
+from rookery.cli.render import count, reply, say, show_json
 from rookery.cli.versions import skew
 from rookery.client import Client
 from rookery.client.daemon import (

@@ -10,6 +10,7 @@ from datetime import datetime
 
 import click
 
+from rookery.cli.colour import is_colourful
 from rookery.cli.conversation import tool_line
 from rookery.cli.end_texts import ended_by
 from rookery.cli.names import is_session, with_names_from
@@ -26,17 +27,7 @@ from rookery.cli.notices import (
     TurnNotice,
     WordsNotice,
 )
-from rookery.cli.render import (
-    count,
-    does,
-    is_colourful,
-    local,
-    plain,
-    remark,
-    say,
-    say_hint,
-    say_verbatim,
-)
+from rookery.cli.render import count, does, local, plain, remark, say, say_hint, say_verbatim
 from rookery.cli.tables import cut, folded, width_here
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo

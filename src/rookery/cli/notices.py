@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from rookery.client.decoding import JsonObject
-from rookery.client.sessions import TurnInfo
+from rookery.client.turns import TurnInfo
 
 
 class FollowNotice(Struct, frozen=True, tag_field="kind"):

@@ -27,12 +27,8 @@ from rookery.cli.seen import note_turns_seen
 from rookery.client import Client, ConnectionLost
 from rookery.client.decoding import JsonObject
 from rookery.client.session_details import show_conversation
-from rookery.client.sessions import (
-    SessionInfo,
-    TurnsInfo,
-    show_screen,
-    show_turns,
-)
+from rookery.client.sessions import SessionInfo, show_screen
+from rookery.client.turns import TurnsInfo, show_turns
 from rookery.model.errors import Answered, BadInput
 
 C = TypeVar("C", bound=Callable[..., object])

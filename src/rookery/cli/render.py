@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 
 import click
 
-from rookery.cli import colour
 from rookery.cli.program_name import with_program_name, with_program_name_in_prose
 from rookery.client.decoding import DaemonAnswer
 from rookery.presentation import activity, texts
@@ -20,7 +19,7 @@ from rookery.presentation.texts import TURNING_CHARACTERS
 
 #: Commands import these from here, with the functions that print.
 plain, one_line, count = texts.plain, texts.one_line, texts.count
-running_on, is_colourful = activity.running_on, colour.is_colourful
+running_on = activity.running_on
 
 #: The control characters that the JSON encoder does not escape.
 _LEFT_BY_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{TURNING_CHARACTERS}]")

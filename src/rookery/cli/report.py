@@ -24,13 +24,8 @@ from rookery.cli.person_needed import (
 from rookery.cli.render import complain_of, remark, reply, running_on, say_verbatim, show_json
 from rookery.cli.wait_line import shown_during, wait_line
 from rookery.client import Client
-from rookery.client.sessions import (
-    SessionInfo,
-    TurnInfo,
-    show_evidence,
-    show_turns,
-    wait_for_session,
-)
+from rookery.client.sessions import SessionInfo, show_evidence, wait_for_session
+from rookery.client.turns import TurnInfo, show_turns
 from rookery.model.errors import Answered
 from rookery.model.reason_texts import first_line
 

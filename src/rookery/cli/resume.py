@@ -22,7 +22,7 @@ from rookery.cli.report import (
 from rookery.cli.resume_lost import Selection, resume_all
 from rookery.cli.start_options import environment_here
 from rookery.client import Client
-from rookery.client.sessions import ResumeOrder, resume_session
+from rookery.client.starts import ResumeOrder, resume_session
 from rookery.model.errors import BadInput
 
 C = TypeVar("C", bound=Callable[..., object])

@@ -12,7 +12,8 @@ from rookery.cli.render import ago, complain, count, say, say_line, short, show_
 from rookery.cli.start_options import environment_here
 from rookery.client import Client
 from rookery.client.lost_sessions import LostInfo, LostListInfo, list_lost
-from rookery.client.sessions import ResumeOrder, SessionInfo, resume_session
+from rookery.client.sessions import SessionInfo
+from rookery.client.starts import ResumeOrder, resume_session
 from rookery.model.errors import Answered, BadInput
 from rookery.model.reason_texts import first_line
 

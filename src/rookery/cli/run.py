@@ -25,7 +25,8 @@ from rookery.cli.start_options import (
     start_options,
 )
 from rookery.client import Client
-from rookery.client.sessions import SessionInfo, TurnInfo, end_session, show_turns
+from rookery.client.sessions import SessionInfo, end_session
+from rookery.client.turns import TurnInfo, show_turns
 from rookery.model.errors import Answered, BadInput, NotRunning
 
 

@@ -8,7 +8,8 @@ from contextlib import suppress
 
 from rookery.client import Client
 from rookery.client.session_details import mark_answers_seen
-from rookery.client.sessions import SessionInfo, TurnInfo
+from rookery.client.sessions import SessionInfo
+from rookery.client.turns import TurnInfo
 from rookery.model.errors import RookeryError
 
 

@@ -15,7 +15,8 @@ from rookery.cli.prompts import words_of
 from rookery.cli.render import HELD, count, reply
 from rookery.client import Client
 from rookery.client.messages import MessageInfo, MessageOptions, await_departure, send_message
-from rookery.client.sessions import MessageProgress, SessionInfo
+from rookery.client.sessions import SessionInfo
+from rookery.client.turns import MessageProgress
 from rookery.model.errors import NotRunning, TimedOut
 
 #: Seconds for a message to leave; after that it is reported as waiting.

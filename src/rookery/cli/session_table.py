@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 import click
 from msgspec import Struct, field
 
+from rookery.cli.colour import is_colourful
 from rookery.cli.names import with_names
-from rookery.cli.render import is_colourful, one_line, own_home, plain
+from rookery.cli.render import one_line, own_home, plain
 from rookery.cli.tables import Layout, cut, line_of
 from rookery.client.sessions import ListedSession, WaitingInfo
 from rookery.presentation.activity import Surroundings, activity

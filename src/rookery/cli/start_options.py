@@ -18,7 +18,8 @@ from rookery.cli.render import remark
 from rookery.cli.report import warn_of_missing_hooks
 from rookery.cli.workspace_texts import describe_start
 from rookery.client import Client
-from rookery.client.sessions import SessionInfo, StartOrder, start_session
+from rookery.client.sessions import SessionInfo
+from rookery.client.starts import StartOrder, start_session
 from rookery.environment import FROM_CALLER
 from rookery.model.errors import Answered, BadInput
 from rookery.model.suggestions import did_you_mean

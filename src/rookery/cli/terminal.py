@@ -10,11 +10,7 @@ from rookery.cli.completion import key_names, of_any_session, of_session
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import reply, say_verbatim
 from rookery.client import Client
-from rookery.client.sessions import (
-    interrupt_session,
-    press_keys,
-    show_screen,
-)
+from rookery.client.sessions import interrupt_session, press_keys, show_screen
 
 
 @click.command(epilog=examples("rookery screen api", "rookery screen api --history"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rookery.client.decoding import DaemonAnswer, read
-from rookery.client.sessions import SessionInfo, TurnInfo
+from rookery.client.sessions import SessionInfo
 from rookery.client.transport import Client
+from rookery.client.turns import TurnInfo
 
 
 class ForegroundInfo(DaemonAnswer, frozen=True):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rookery.client.decoding import DaemonAnswer, read
-from rookery.client.sessions import SessionInfo, SessionList, TurnInfo
+from rookery.client.sessions import SessionInfo, SessionList
 from rookery.client.transport import Client
+from rookery.client.turns import TurnInfo
 
 #: Sessions that are requested at once; the daemon takes up to 1,000.
 MAX_IDS_PER_REQUEST = 500

@@ -5,8 +5,9 @@ from __future__ import annotations
 from msgspec import Struct, to_builtins
 
 from rookery.client.decoding import DaemonAnswer, read
-from rookery.client.sessions import MessageProgress, SessionInfo, TurnInfo, Undelivered
+from rookery.client.sessions import SessionInfo
 from rookery.client.transport import Client
+from rookery.client.turns import MessageProgress, TurnInfo, Undelivered
 
 
 class MessageInfo(MessageProgress, frozen=True):

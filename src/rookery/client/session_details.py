@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rookery.client.decoding import DaemonAnswer, read
 from rookery.client.permissions import RequestInfo
-from rookery.client.sessions import ListedSession, TurnInfo, TurnsInfo, Undelivered
+from rookery.client.sessions import ListedSession
 from rookery.client.transport import Client
+from rookery.client.turns import TurnInfo, TurnsInfo, Undelivered
 
 
 class RelativeInfo(DaemonAnswer, frozen=True):

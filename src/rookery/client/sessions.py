@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from msgspec import Struct, field, structs
+from msgspec import field
 
 from rookery.client.decoding import DaemonAnswer, read
 from rookery.client.transport import Client
@@ -150,51 +150,6 @@ class ScreenInfo(DaemonAnswer, frozen=True):
     lines: tuple[str, ...] = ()
 
 
-class TurnInfo(DaemonAnswer, frozen=True):
-    number: int = 0
-    prompt: str = ""
-    answer: str = ""
-    started_at: str = ""
-    ended_at: str | None = None
-    how: str = ""
-
-
-class ToolCallInfo(DaemonAnswer, frozen=True):
-    number: int = 0
-    turn: int = 0
-    at: str = ""
-    tool: str = ""
-    argument: str = ""
-
-
-class MessageProgress(DaemonAnswer, frozen=True):
-    """How far a message has come."""
-
-    step: str = ""
-    waits_for: str = ""
-    obstacle: str | None = None  #: unknown to an older daemon
-    withdrawn_by: str = ""
-
-    @property
-    def blocked_by(self) -> str:
-        """Return what kept the message from being typed at the last attempt."""
-        return self.waits_for if self.obstacle is None else self.obstacle
-
-
-class Undelivered(MessageProgress, frozen=True):
-    """A message that did not arrive, or is not known to have arrived."""
-
-    words: str = ""
-
-
-class TurnsInfo(DaemonAnswer, frozen=True):
-    session: SessionInfo = SessionInfo()
-    turns: tuple[TurnInfo, ...] = ()
-    count: int = 0
-    unheard: tuple[Undelivered, ...] = ()
-    tools: tuple[ToolCallInfo, ...] = ()
-
-
 class ClaimInfo(DaemonAnswer, frozen=True):
     """The last report of one source about a session."""
 
@@ -214,38 +169,6 @@ class EvidenceInfo(DaemonAnswer, frozen=True):
     trouble: str = ""
     shares_with: tuple[str, ...] = ()
     has_terminal: bool = True
-
-
-class StartOrder(Struct, frozen=True, kw_only=True):
-    """A session that is to be started."""
-
-    agent: str
-    name: str
-    project: str
-    runtime: str
-    model: str
-    permission_mode: str
-    prompt: str
-    command: list[str]
-    environment: dict[str, str]
-    tools: bool
-    tags: list[str]
-    profile: str
-    worktree: bool = False
-    branch: str = ""
-    base: str = ""
-    arguments: list[str] = []
-
-
-class ResumeOrder(Struct, frozen=True, kw_only=True):
-    """How to continue a conversation."""
-
-    fork: bool
-    prompt: str
-    name: str
-    agent: str  #: only of a conversation that Rookery does not know
-    project: str  #: likewise
-    environment: dict[str, str]
 
 
 def list_sessions(
@@ -268,23 +191,6 @@ def find_sessions(daemon: Client, ids: Iterable[str]) -> tuple[ListedSession, ..
 
 def show_session(daemon: Client, name: str) -> SessionInfo:
     return read(SessionInfo, daemon.get("sessions", name))
-
-
-def start_session(daemon: Client, order: StartOrder) -> SessionInfo:
-    # An older daemon refuses keys that it does not know.
-    given = {
-        name: value
-        for name, value in structs.asdict(order).items()
-        if value or name not in {"tags", "profile"}
-    }
-    return read(SessionInfo, daemon.post("sessions", **given))
-
-
-def resume_session(daemon: Client, session: str, order: ResumeOrder) -> SessionInfo:
-    """Continue a session's conversation, or one with an agent's own id, in a new session."""
-    return read(
-        SessionInfo, daemon.post("sessions", session, "resume", **structs.asdict(order))
-    )
 
 
 def wait_for_session(
@@ -316,22 +222,6 @@ def wait_for_any(
 def _known(known: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Return a parameter only if it is needed: older daemons do not accept it."""
     return {"known": known} if known else {}
-
-
-def show_turns(
-    daemon: Client,
-    session: str,
-    *,
-    last: int | None = None,
-    after: int | None = None,
-    timeout: float = 0.0,
-) -> TurnsInfo:
-    """Return the last turns; with ``after`` and ``timeout`` wait for more turns to end."""
-    limits = {"last": last, "after": after}
-    set_limits = {name: value for name, value in limits.items() if value is not None}
-    return read(
-        TurnsInfo, daemon.get("sessions", session, "turns", timeout=timeout, **set_limits)
-    )
 
 
 def show_screen(daemon: Client, session: str, *, history: bool = False) -> ScreenInfo:

@@ -15,6 +15,7 @@ from sqlite3 import Connection
 from typing import assert_never
 
 from rookery.delivery.interrupts import TurnInterrupts
+from rookery.delivery.present_delivery import read_state
 from rookery.model import beliefs
 from rookery.model.errors import Forbidden
 from rookery.model.facts import (
@@ -25,8 +26,7 @@ from rookery.model.facts import (
     TurnEnded,
     TurnStarted,
 )
-from rookery.model.lifecycle import Activity
-from rookery.model.messages import Parcel, Step, Urgency
+from rookery.model.messages import Parcel, Step
 from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.model.sessions import Session
 from rookery.permissions.project_files import require_own_command
@@ -77,7 +77,7 @@ class Dispatcher:
 
     async def _step(self, session: SessionId) -> bool:
         """Take the next step for ``session``. False if there is nothing to do now."""
-        now = await self.database.peek(partial(_read_state, session=session))
+        now = await self.database.peek(partial(read_state, session=session))
         if now.is_holding or not now.has_work:
             return False  # while on hold, text already in a box stays there, too
         if now.parcel is None and now.awaits_interrupt:
@@ -269,35 +269,3 @@ class _Log:
     async def previous(self) -> Parcel | None:
         last = partial(message_batches.last_typed, recipient=self.parcel.recipient)
         return await self.database.read(last)
-
-
-@dataclass(frozen=True, slots=True)
-class _Present:
-    """The state that determines the next step for a session."""
-
-    is_holding: bool
-    session: Session
-    parcel: Parcel | None  #: taken up, and not yet proved to have arrived
-    has_pending: bool
-    urgency: Urgency  #: of the first urgent message that waits
-
-    @property
-    def has_work(self) -> bool:
-        is_free = self.session.activity is Activity.IDLE
-        is_urgent = self.session.activity is Activity.WORKING and bool(self.urgency)
-        return self.parcel is not None or (is_free and self.has_pending) or is_urgent
-
-    @property
-    def awaits_interrupt(self) -> bool:
-        is_working = self.session.activity is Activity.WORKING
-        return is_working and self.urgency is Urgency.INTERRUPT
-
-
-def _read_state(db: Connection, session: SessionId) -> _Present:
-    return _Present(
-        is_holding=flags.is_holding(db),
-        session=sessions.get(db, session),
-        parcel=message_batches.under_way(db, session),
-        has_pending=messages.has_pending(db, session),
-        urgency=messages.urgency_of(db, session),
-    )

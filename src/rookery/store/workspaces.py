@@ -20,7 +20,7 @@ from rookery.model.workspaces import (
 from rookery.store.sessions import LIVE
 from rookery.store.timestamps import stamp
 
-#: The condition that a live session works in a workspace, whoever started it.
+#: The condition that a live session works in a workspace, also one that it was not made for.
 _IN_USE = (
     f"exists (select 1 from sessions indexed by sessions_live where {LIVE}"
     " and (project_path = workspaces.path"

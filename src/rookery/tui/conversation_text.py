@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rookery.client.live_views import ConversationInfo
-from rookery.client.sessions import TurnInfo
+from rookery.client.turns import TurnInfo
 from rookery.presentation.texts import one_line
 from rookery.tui.styled import StyledLine, line, paragraph
 

@@ -179,7 +179,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
         self.query_one("#hints", LineBar).show(pairs)
 
     def _tick(self) -> None:
-        """Update ages and deadlines; nothing is fetched."""
+        """Redraw ages and deadlines; nothing is fetched."""
         self.table.redraw()
         self.preview.card.tick()
 

@@ -70,7 +70,7 @@ class RequestCard(Vertical):
         self.query_one("#card-keys", LineBar).show(keys_line(shown.request))
 
     def tick(self) -> None:
-        """Update the time that is left."""
+        """Show the time that is left now."""
         if (shown := self.shown) is None:
             return
         title = f"{one_line(shown.session.name)} {title_of(shown.request, shown.count)}"

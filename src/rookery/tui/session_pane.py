@@ -103,7 +103,7 @@ class SessionPane(ScrollView, can_focus=True):
             self.post_message(self.Selected(""))
 
     def select(self, session: str) -> None:
-        """Select the session with this id, if it is listed."""
+        """Move the selection to the session with this id, if it is listed."""
         for place, row in enumerate(self._rows):
             if isinstance(row, BoardSession) and row.session.id == session:
                 self._move_to(place)

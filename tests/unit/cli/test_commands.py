@@ -22,7 +22,7 @@ from rookery.cli.root import SECTIONS, rookery
 from rookery.cli.send import fate
 from rookery.client import ConnectionLost
 from rookery.client.permissions import RequestInfo
-from rookery.client.sessions import MessageProgress
+from rookery.client.turns import MessageProgress
 from rookery.config import Settings
 from rookery.model.errors import (
     MessageUnknown,
@@ -256,9 +256,9 @@ def test_the_usual_exit_codes_hold(
         ("pending", "", "idle", "Kept: it is being delivered."),
         (
             "pending",
-            "somebody scrolls in the pane.",
+            "a person scrolls in the pane.",
             "idle",
-            "Kept: somebody scrolls in the pane.",
+            "Kept: a person scrolls in the pane.",
         ),
     ],
 )

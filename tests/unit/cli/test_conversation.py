@@ -8,7 +8,7 @@ import pytest
 
 from rookery.cli.conversation import ConversationPrinter, tool_line
 from rookery.client.decoding import read
-from rookery.client.sessions import TurnsInfo
+from rookery.client.turns import TurnsInfo
 from tests.support.cli import Scripted, made, typed
 
 pytestmark = pytest.mark.spec("I5")

@@ -15,7 +15,7 @@ from rookery.cli.options import examples
 from rookery.cli.render import HELD, local
 from rookery.cli.root import rookery
 from rookery.cli.send import fate
-from rookery.client.sessions import MessageProgress
+from rookery.client.turns import MessageProgress
 from rookery.model.errors import Answered, BadInput
 from tests.support.cli import Scripted, made, session, typed
 

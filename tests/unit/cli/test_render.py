@@ -6,13 +6,14 @@ from datetime import UTC, datetime, timedelta
 import click
 import pytest
 
-from rookery.cli import render
+from rookery.cli import colour, render
 from rookery.cli.conversation import print_turns
 from rookery.cli.render import ago, at_deadline, complain, plain, reply, say, show_json
 from rookery.cli.session_table import SessionTable
 from rookery.cli.tables import folded
 from rookery.client.decoding import read
-from rookery.client.sessions import SessionInfo, TurnInfo
+from rookery.client.sessions import SessionInfo
+from rookery.client.turns import TurnInfo
 from rookery.model.reason_texts import first_line
 from tests.support.cli import session
 
@@ -42,11 +43,11 @@ def test_there_is_no_colour_where_nobody_wants_any(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    coloured = render.is_colourful()
+    coloured = colour.is_colourful()
     monkeypatch.setenv("NO_COLOR", "1")
 
     assert coloured
-    assert not render.is_colourful()
+    assert not colour.is_colourful()
 
 
 @pytest.mark.spec("K2")

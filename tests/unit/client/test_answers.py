@@ -30,6 +30,8 @@ from rookery.client import (
     relays,
     session_details,
     sessions,
+    starts,
+    turns,
 )
 from rookery.model.errors import Unreadable
 from rookery.model.facts import KINDS
@@ -41,10 +43,10 @@ pytestmark = pytest.mark.spec("I5")
 
 AREAS = (
     *(daemon, discovery, foreground, labels, listeners, live_views, lost_sessions, messages),
-    *(notifications, permissions, relays, session_details, sessions),
+    *(notifications, permissions, relays, session_details, sessions, starts, turns),
 )
 
-START = sessions.StartOrder(
+START = starts.StartOrder(
     agent="demo",
     name="a",
     project="/code",
@@ -58,9 +60,7 @@ START = sessions.StartOrder(
     tags=["ui"],
     profile="work",
 )
-RESUME = sessions.ResumeOrder(
-    fork=True, prompt="", name="", agent="", project="", environment={}
-)
+RESUME = starts.ResumeOrder(fork=True, prompt="", name="", agent="", project="", environment={})
 LISTEN = listeners.ListenOrder(
     targets=("a",), caller="b", until="stop", repeat=False, timeout=None, needed="each"
 )
@@ -132,7 +132,7 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "release_messages": messages.release_messages,
     "rename_session": lambda to: sessions.rename_session(to, "a", "b"),
     "resend_message": lambda to: messages.resend_message(to, 7, sure=True),
-    "resume_session": lambda to: sessions.resume_session(to, "a", RESUME),
+    "resume_session": lambda to: starts.resume_session(to, "a", RESUME),
     "revoke_token": lambda to: daemon.revoke_token(to, "t1"),
     "run_checks": daemon.run_checks,
     "run_rule_test": lambda to: permissions.run_rule_test(to, RULE_TEST),
@@ -154,8 +154,8 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "show_session_data": lambda to: live_views.show_session_data(to, "a", characters=100),
     "show_statistics": daemon.show_statistics,
     "show_status": daemon.show_status,
-    "show_turns": lambda to: sessions.show_turns(to, "a", last=3, after=1, timeout=1.0),
-    "start_session": lambda to: sessions.start_session(to, START),
+    "show_turns": lambda to: turns.show_turns(to, "a", last=3, after=1, timeout=1.0),
+    "start_session": lambda to: starts.start_session(to, START),
     "stop_daemon": daemon.stop_daemon,
     "stop_listening": lambda to: listeners.stop_listening(to, "a", caller="b"),
     "tag_session": lambda to: labels.tag_session(to, "a", add=["ui"], remove=["old"]),
@@ -318,7 +318,7 @@ def test_an_answer_of_another_shape_is_said_to_make_no_sense() -> None:
 
 
 def test_a_changed_answer_is_changed_for_programs_too() -> None:
-    found = decoding.read(sessions.TurnInfo, {"answer": "", "mood": "good"})
+    found = decoding.read(turns.TurnInfo, {"answer": "", "mood": "good"})
 
     changed = found.with_changes(answer="Done")
 
@@ -328,7 +328,7 @@ def test_a_changed_answer_is_changed_for_programs_too() -> None:
 def test_an_older_daemon_gets_no_keys_that_are_not_used() -> None:
     daemon = Scripted(sessions=made("a"))
 
-    sessions.start_session(daemon, structs.replace(START, tags=[], profile=""))
+    starts.start_session(daemon, structs.replace(START, tags=[], profile=""))
 
     ((_, given),) = daemon.asked
     assert {"tags", "profile"}.isdisjoint(given)

@@ -62,11 +62,11 @@ def require_free(around: PaneSnapshot, view: View | None, *, typing_since: float
     ``typing_since``: a key that a person pressed after this moment means that they are typing.
     """
     if around.in_mode:
-        raise Occupied(BlockedReason.SCROLLING, "somebody scrolls in the pane.")
+        raise Occupied(BlockedReason.SCROLLING, "a person scrolls in the pane.")
     if around.is_synchronized:
         raise synchronized()
     if around.typed_at > typing_since:
-        raise Occupied(BlockedReason.TYPING, "somebody typed there just now.")
+        raise Occupied(BlockedReason.TYPING, "a person typed there just now.")
     if view:
         _require_visible_box(view)
 

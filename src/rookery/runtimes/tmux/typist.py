@@ -61,7 +61,7 @@ class Typist:
             around, view = await self._survey()
             self._require_free_pane(around, view)
             if view and view.box:
-                raise Occupied(BlockedReason.DRAFT, "somebody's draft stands in its box.")
+                raise Occupied(BlockedReason.DRAFT, "there is unsent text in its input box.")
             if view and not around.pasted and self._steady_s() < pane.agent.input.settle:
                 raise Occupied(BlockedReason.NO_INPUT, "its screen still changes.")
             await self._paste(parcel, fitted, view, number=1)

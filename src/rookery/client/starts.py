@@ -1,0 +1,58 @@
+"""Start sessions, and continue conversations in new ones."""
+
+from __future__ import annotations
+
+from msgspec import Struct, structs
+
+from rookery.client.decoding import read
+from rookery.client.sessions import SessionInfo
+from rookery.client.transport import Client
+
+
+class StartOrder(Struct, frozen=True, kw_only=True):
+    """A session that is to be started."""
+
+    agent: str
+    name: str
+    project: str
+    runtime: str
+    model: str
+    permission_mode: str
+    prompt: str
+    command: list[str]
+    environment: dict[str, str]
+    tools: bool
+    tags: list[str]
+    profile: str
+    worktree: bool = False
+    branch: str = ""
+    base: str = ""
+    arguments: list[str] = []
+
+
+class ResumeOrder(Struct, frozen=True, kw_only=True):
+    """How to continue a conversation."""
+
+    fork: bool
+    prompt: str
+    name: str
+    agent: str  #: only of a conversation that Rookery does not know
+    project: str  #: likewise
+    environment: dict[str, str]
+
+
+def start_session(daemon: Client, order: StartOrder) -> SessionInfo:
+    # An older daemon refuses keys that it does not know.
+    given = {
+        name: value
+        for name, value in structs.asdict(order).items()
+        if value or name not in {"tags", "profile"}
+    }
+    return read(SessionInfo, daemon.post("sessions", **given))
+
+
+def resume_session(daemon: Client, session: str, order: ResumeOrder) -> SessionInfo:
+    """Continue a session's conversation, or one with an agent's own id, in a new session."""
+    return read(
+        SessionInfo, daemon.post("sessions", session, "resume", **structs.asdict(order))
+    )
