@@ -14,7 +14,7 @@ import click
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from rookery import config
+from rookery import agent_settings, config
 from rookery.api.events import CALLED
 from rookery.cli import exit_codes
 from rookery.cli.root import rookery
@@ -66,8 +66,8 @@ def configuration() -> Iterator[str]:
     yield "Changes take effect at the next `rookery up`.\n"
     yield "| key | default | allowed | meaning |\n|---|---|---|---|"
     yield from _keys(Settings, "")
-    yield from _keys(config.AgentSettings, "agents.NAME.")
-    yield from _keys(config.ProfileSettings, "profiles.NAME.")
+    yield from _keys(agent_settings.AgentSettings, "agents.NAME.")
+    yield from _keys(agent_settings.ProfileSettings, "profiles.NAME.")
     yield from _keys(config.Price, "prices.MODEL.")
 
 

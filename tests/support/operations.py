@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rookery.agent_settings import AgentSettings
 from rookery.agents.catalog import AGENTS
-from rookery.config import AgentSettings, Settings
+from rookery.config import Settings
 from rookery.home import find_home
 from rookery.model.facts import SessionFound, SessionId
 from rookery.model.scopes import Identity, Scope

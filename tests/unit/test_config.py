@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from rookery.config import AgentSettings, LimitSettings, Settings, load
+from rookery.agent_settings import AgentSettings
+from rookery.config import LimitSettings, Settings, load
 from rookery.model.errors import ConfigBroken
 
 

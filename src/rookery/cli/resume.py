@@ -49,45 +49,45 @@ class ManyOptions(ResumeOptions):
     yes: bool
 
 
+#: The options of both commands, in the order of the help.
+_OPTIONS = (
+    click.option(
+        "--name",
+        "-n",
+        default="",
+        callback=not_empty,
+        help="Default: its old name, if that is free.",
+    ),
+    click.option(
+        "--agent",
+        "-a",
+        default="",
+        shell_complete=agent_names,
+        help="Agent of a conversation that Rookery does not know.",
+    ),
+    click.option(
+        "--project",
+        "-p",
+        default="",
+        shell_complete=folders,
+        help="Folder of such a conversation.",
+    ),
+    click.option("--file", "-f", type=click.File("rb"), help="Read the prompt from a file."),
+    click.option(
+        "--wait",
+        is_flag=True,
+        help="Wait until it is up; with a prompt, print its answer.",
+    ),
+    click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit."),
+    on_permission_option,
+    as_json,
+    click.argument("prompt", nargs=-1),
+)
+
+
 def _with_options(command: C) -> C:
     """Add the options that choose the conversation and how it continues."""
-    for option in reversed(
-        (
-            click.option(
-                "--name",
-                "-n",
-                default="",
-                callback=not_empty,
-                help="Default: its old name, if that is free.",
-            ),
-            click.option(
-                "--agent",
-                "-a",
-                default="",
-                shell_complete=agent_names,
-                help="Agent of a conversation that Rookery does not know.",
-            ),
-            click.option(
-                "--project",
-                "-p",
-                default="",
-                shell_complete=folders,
-                help="Folder of such a conversation.",
-            ),
-            click.option(
-                "--file", "-f", type=click.File("rb"), help="Read the prompt from a file."
-            ),
-            click.option(
-                "--wait",
-                is_flag=True,
-                help="Wait until it is up; with a prompt, print its answer.",
-            ),
-            click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit."),
-            on_permission_option,
-            as_json,
-            click.argument("prompt", nargs=-1),
-        )
-    ):
+    for option in reversed(_OPTIONS):
         command = option(command)
     return command
 

@@ -64,67 +64,67 @@ class StartCommand(click.Command):
         return [*super().collect_usage_pieces(ctx), "[-- ARGS...]"]
 
 
+#: The options that describe the session to start, in the order of the help.
+_START_OPTIONS = (
+    click.option(
+        "--agent",
+        "-a",
+        default="",
+        shell_complete=agent_names,
+        help=f"{', '.join(NAMES)}. Default: the first word, or default_agent.",
+    ),
+    click.option(
+        "--profile",
+        "-P",
+        default="",
+        help="Profile of the configuration, instead of an agent.",
+    ),
+    click.option(
+        "--name",
+        "-n",
+        default="",
+        callback=not_empty,
+        help="Default: made of the prompt.",
+    ),
+    click.option(
+        "--project",
+        "-p",
+        default=".",
+        shell_complete=folders,
+        help="Folder to work in. Default: this one.",
+    ),
+    click.option("--runtime", default="tmux", show_default=True),
+    click.option("--model", "-m", default="", help="Default: the agent's own choice."),
+    click.option(
+        "--permission-mode",
+        default="",
+        shell_complete=permission_modes,
+        help="Default: the agent's own.",
+    ),
+    click.option("--no-tools", is_flag=True, help="Without Rookery's tools (MCP)."),
+    click.option("--tag", "-t", "tags", multiple=True, help="Tag it. Can be repeated."),
+    click.option(
+        "--worktree",
+        "-w",
+        is_flag=False,
+        flag_value="",
+        metavar="[BRANCH]",
+        help="In a git worktree of its own. Default branch: rookery/NAME.",
+    ),
+    click.option(
+        "--base", default="", help="Commit or branch from which it begins; else HEAD."
+    ),
+    click.option("--file", "-f", type=click.File("rb"), help="Read the prompt from a file."),
+    click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit."),
+    on_permission_option,
+    as_json,
+    click.argument("prompt", nargs=-1, shell_complete=agent_names),
+)
+
+
 def start_options(command: C) -> C:
     """Add the options that describe the session to start."""
-    for option in reversed(
-        (
-            click.option(
-                "--agent",
-                "-a",
-                default="",
-                shell_complete=agent_names,
-                help=f"{', '.join(NAMES)}. Default: the first word, or default_agent.",
-            ),
-            click.option(
-                "--profile",
-                "-P",
-                default="",
-                help="Profile of the configuration, instead of an agent.",
-            ),
-            click.option(
-                "--name",
-                "-n",
-                default="",
-                callback=not_empty,
-                help="Default: made of the prompt.",
-            ),
-            click.option(
-                "--project",
-                "-p",
-                default=".",
-                shell_complete=folders,
-                help="Folder to work in. Default: this one.",
-            ),
-            click.option("--runtime", default="tmux", show_default=True),
-            click.option("--model", "-m", default="", help="Default: the agent's own choice."),
-            click.option(
-                "--permission-mode",
-                default="",
-                shell_complete=permission_modes,
-                help="Default: the agent's own.",
-            ),
-            click.option("--no-tools", is_flag=True, help="Without Rookery's tools (MCP)."),
-            click.option("--tag", "-t", "tags", multiple=True, help="Tag it. Can be repeated."),
-            click.option(
-                "--worktree",
-                "-w",
-                is_flag=False,
-                flag_value="",
-                metavar="[BRANCH]",
-                help="In a git worktree of its own. Default branch: rookery/NAME.",
-            ),
-            click.option(
-                "--base", default="", help="Commit or branch from which it begins; else HEAD."
-            ),
-            click.option(
-                "--file", "-f", type=click.File("rb"), help="Read the prompt from a file."
-            ),
-            click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit."),
-            on_permission_option,
-            as_json,
-            click.argument("prompt", nargs=-1, shell_complete=agent_names),
-        )
-    ):
+    for option in reversed(_START_OPTIONS):
         command = option(command)
     return command
 

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from rookery.agent_settings import ProfileSettings
 from rookery.agents.names import DEFAULT, NAMES
-from rookery.config import ProfileSettings
 from rookery.environment import session_environment
 from rookery.model.errors import BadInput, Forbidden
 from rookery.model.scopes import Scope

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rookery.config import ProfileSettings, Settings
+from rookery.agent_settings import ProfileSettings
+from rookery.config import Settings
 from rookery.model.errors import BadInput, ProfileUnknown
 from rookery.model.names import SHOWN_NAME_CHARACTERS
 from rookery.ports.agent import Agent

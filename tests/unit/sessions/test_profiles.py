@@ -9,9 +9,10 @@ from uuid import uuid4
 import pytest
 
 from rookery import config
+from rookery.agent_settings import AgentSettings
 from rookery.agents.catalog import AGENTS
 from rookery.cli.configuration import flat, masked
-from rookery.config import AgentSettings, Settings, check_agents
+from rookery.config import Settings, check_agents
 from rookery.home import find_home
 from rookery.hook_setup.programs import HookPrograms
 from rookery.model.errors import (
