@@ -73,6 +73,18 @@ def test_its_settings_of_one_session_tell_us_of_each_event() -> None:
     assert {entry["hooks"][0]["command"] for (entry,) in hooks.values()} == {"hook 'a b'"}
 
 
+@pytest.mark.spec("C1", "D1")
+def test_no_project_gives_a_value_to_a_variable_that_replaces_the_programs_of_hooks() -> None:
+    users = {"LD_PRELOAD": "/usr/lib/faketime.so", "EDITOR": "vi"}
+
+    ((_, text),) = command_line(replace(SPEC, environment=users)).files.items()
+
+    variables = json.loads(text)["env"]
+    assert variables["CLAUDE_CODE_SHELL_PREFIX"] == ""
+    assert variables["LD_PRELOAD"] == "/usr/lib/faketime.so"
+    assert "EDITOR" not in variables
+
+
 RULE = "─" * 60
 FOOTER = "  ⏸ manual mode on"
 #: More rows than stand below the box at any other time.
