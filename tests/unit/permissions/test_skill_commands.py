@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from rookery.agents.claude.skills import inline_commands, runs_at_start
 from rookery.model.patterns import Pattern
-from rookery.model.permissions import Call
+from rookery.model.permissions import FOLDER, Call
 from rookery.model.rules import Circumstances, Rule, decide
 from rookery.model.sessions import NativeId, Sender
 from rookery.permissions.skill_commands import with_inline_commands
@@ -149,6 +150,44 @@ def test_inline_commands_must_pass_the_rules(
     found = decide(rules, call, HERE)
 
     assert (found and found.decision) == decision
+
+
+IN_PROD = Pattern("/code/prod*")
+
+
+@pytest.mark.parametrize(
+    ("commands", "folder", "decision"),
+    [
+        (("touch x",), "/code/prod", "deny"),
+        (("date",), "/code/prod", None),
+        (("touch x",), "/code/test", None),
+        (None, "/code/prod", "ask"),
+        (None, "/code/test", None),
+    ],
+)
+def test_a_rule_for_a_folder_holds_for_the_commands_of_a_skill(
+    commands: tuple[str, ...] | None, folder: str, decision: str | None
+) -> None:
+    call = Call("Skill", {"skill": "x"}, is_asked=False, commands=commands, folder=folder)
+
+    found = decide([replace(NO_TOUCH, folder=IN_PROD)], call, HERE)
+
+    assert (found and found.decision) == decision
+
+
+def test_a_skill_is_asked_about_where_its_folder_or_its_name_is_uncertain() -> None:
+    call = Call("Skill", {"skill": "x"}, is_asked=False, commands=("touch x",), folder="/link")
+    unsure = replace(call, uncertain=frozenset({FOLDER}))
+    resolved = replace(call, real_folders=frozenset({"/code/prod"}))
+    altered = replace(call, commands=("date",), uncertain=frozenset({"skill"}))
+    rules = [replace(NO_TOUCH, folder=IN_PROD)]
+
+    decisions = [decide(rules, each, HERE) for each in (call, unsure, resolved)]
+
+    assert [found and found.decision for found in decisions] == [None, "ask", "deny"]
+    found = decide([NO_TOUCH], altered, HERE)
+    assert found
+    assert found.decision == "ask"
 
 
 def test_a_person_is_shown_the_commands() -> None:
