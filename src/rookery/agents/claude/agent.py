@@ -40,6 +40,10 @@ REWRITING = Rewriting(
     tab="    ", trims=True, strips=True, splits=True, composes=True, reviews=DIRECTIONS
 )
 
+#: It expands a mention at the beginning of a word, also after some punctuation. The ``@`` of an
+#: e-mail address is none.
+MENTIONS = re.compile(r"(?<![\w.%+-])@(?![ \t\n]|\Z)")
+
 
 def command_line(spec: LaunchSpec) -> CommandLine:
     file = spec.folder / "settings.json"
@@ -100,6 +104,7 @@ CLAUDE = Agent(
             "ctrl-k",
         ),  # the first pair opens a confirmation
         rewriting=REWRITING,
+        mentions=MENTIONS,
         pasted=re.compile(r"(?:\[Pasted text #\d+(?: \+\d+ lines)?\]\s*)+"),
         why_not=why_not,
     ),
