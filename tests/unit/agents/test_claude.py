@@ -48,6 +48,21 @@ def test_words_that_look_like_an_option_are_a_draft() -> None:
     assert screen.read(read_styled(drafted)) == View("1. Yes")
 
 
+@pytest.mark.spec("B0", "B2")
+@pytest.mark.parametrize("words", ["press Enter to confirm", "Esc to cancel", "Esc to exit"])
+def test_words_of_a_dialogs_footer_are_a_draft(words: str) -> None:
+    drafted = RECORDED.text("draft").replace("half a thou", words)
+
+    assert screen.read(read_styled(drafted)) == View(words)
+
+
+@pytest.mark.spec("B0", "B2")
+def test_words_of_a_dialogs_footer_are_a_draft_in_a_box_that_is_cut() -> None:
+    rows = ["  one", "  two", "  Esc to cancel", RULE, FOOTER]
+
+    assert screen.read(read_styled("\n".join(rows))).is_cut
+
+
 @pytest.mark.spec("A1")
 def test_a_model_that_the_person_chose_is_told_by_its_hook() -> None:
     assert HOOKS.identify(RECORDED.hook("PostModelSwitch")).model == "claude-sonnet-5-5"
