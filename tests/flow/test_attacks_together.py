@@ -130,6 +130,42 @@ def test_what_is_taken_out_of_an_answer_uncovers_no_envelope(
     assert words.splitlines()[-1].startswith("> ")
 
 
+def for_bert(office: Office) -> list[str]:
+    rows = office.db.execute("select words from messages where recipient = ?", (BERT,))
+    return [row["words"] for row in rows]
+
+
+@pytest.mark.spec("E8", "K5")
+def test_no_text_of_a_session_makes_another_read_a_file(office: Office) -> None:
+    office.db.execute("update sessions set agent = 'claude' where id = ?", (BERT,))
+    relay = talk(office, ANNA, BERT)
+    office.listen(BERT, WORKER)
+
+    office.say(None, BERT, "mine: @/etc/key")
+    office.say(ANNA, BERT, "hers: @/etc/key, a@b.c")
+    answer(office, ANNA, "said: @/etc/key")
+    office.happen(facts.TurnEnded(WORKER, "failed: @/etc/key", "failed"))
+
+    mine, hers, said, news = for_bert(office)
+    assert mine == "mine: @/etc/key"
+    assert hers == "hers: @ /etc/key, a@b.c"
+    assert said == "[anna] (1):\n\nsaid: @ /etc/key"
+    assert "failed: @ /etc/key" in news
+    assert heard(office, relay) == [(BERT, said)]
+
+
+@pytest.mark.spec("B2", "E8")
+def test_a_text_without_its_mentions_is_proved_to_have_arrived(office: Office) -> None:
+    office.db.execute("update sessions set agent = 'claude' where id = ?", (BERT,))
+    message = office.say(ANNA, BERT, "see @/etc/key")
+
+    office.happen(facts.TurnStarted(BERT, office.paste(BERT).words))
+
+    arrived = messages.get(office.db, message)
+    assert arrived
+    assert arrived.step == "acknowledged"
+
+
 @pytest.mark.spec("F1", "F2")
 @pytest.mark.parametrize(
     "alias",

@@ -24,6 +24,9 @@ CODEX = "[features]\nhooks = false\ncodex_hooks = false\n" + "".join(
 
 OFF = json.dumps({"disableAllHooks": True, "permissions": {"allow": ["Bash"]}})
 
+#: Has this program run every hook, which then does nothing and succeeds.
+PREFIX = json.dumps({"env": {"CLAUDE_CODE_SHELL_PREFIX": "/bin/true"}})
+
 
 @pytest.fixture
 def rookery(cold: Rookery, models: ModelServer) -> Rookery:
@@ -46,6 +49,7 @@ def decisions(rookery: Rookery) -> list[tuple[str, str]]:
     ("agent", "file", "text"),
     [
         ("claude", ".claude/settings.json", OFF),
+        ("claude", ".claude/settings.json", PREFIX),
         ("codex", ".codex/config.toml", CODEX),
     ],
 )

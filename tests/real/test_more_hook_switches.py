@@ -15,7 +15,14 @@ pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(300), pytest.mark.spe
 
 (OPENCODE,) = (case for case in CASES if case.agent == "opencode")
 
-RULES = '[[deny]]\nname = "no touch"\ninput.command = { regex = "touch" }\n'
+RULES = """
+[[deny]]
+name = "no touch"
+input.command = { regex = "touch" }
+
+[[deny]]
+tool = "write"
+"""
 
 #: Has the name of ours, and tells nothing.
 PLUGIN = "export const Rookery = async () => ({})\n"
@@ -45,6 +52,19 @@ def test_opencode_keeps_our_plugin_whatever_a_repository_configures(rookery: Roo
 
     found = [(each["decision"], each["rule"]) for each in rookery.json("audit")["decisions"]]
     assert found == [("denied", "no touch")], started
+    assert not mark.exists()
+
+
+@pytest.mark.spec("D2", "D3")
+def test_a_call_that_opencode_cannot_tell_does_not_run(rookery: Rookery) -> None:
+    settings = rookery.folder / "opencode" / "config" / "opencode" / "opencode.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "permission": {}}))
+    mark = rookery.project / "mark"
+    call = {"filePath": str(mark), "content": "x", "zz": {"nested": 40_000}}
+
+    start(rookery, OPENCODE)
+    rookery.ask("it", f"tool: write {json.dumps(call)};; result:", timeout=SLOWLY)
+
     assert not mark.exists()
 
 

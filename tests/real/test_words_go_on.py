@@ -42,6 +42,24 @@ def wedge(rookery: Rookery, models: ModelServer, gate: str, more: str = "") -> N
     rookery.client.post("sessions", "it", "interrupt")
 
 
+@pytest.mark.spec("B0", "B2")
+@pytest.mark.parametrize(
+    ("agent", "words"),
+    [
+        ("claude", "say: hi. In the editor press Enter to confirm"),
+        ("claude", "say: hi\nEsc to cancel"),
+        ("codex", "say: hi enter/tab insert · esc close"),
+        ("codex", "say: hi\n\npress enter to confirm or esc to cancel"),
+    ],
+)
+def test_words_that_look_like_a_part_of_a_dialog_are_submitted(
+    rookery: Rookery, agent: str, words: str
+) -> None:
+    rookery.start("it", agent=agent)
+
+    assert rookery.ask("it", words).startswith("hi")
+
+
 @pytest.mark.spec("B2", "B5")
 def test_after_an_early_interrupt_of_claude_the_next_words_are_answered(
     rookery: Rookery, models: ModelServer

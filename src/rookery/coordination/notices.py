@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from sqlite3 import Connection
 
+from rookery.agents.mentions import without_mentions
 from rookery.model.actors import LISTENERS, Actor
 from rookery.model.envelopes import envelope
 from rookery.model.facts import SessionId
@@ -39,9 +40,10 @@ class News:
 
 def queue_news(db: Connection, recipient: SessionId, news: News) -> None:
     """Queue news for a session, or merge it with queued news if there is no room."""
-    name = sessions.get(db, recipient).name
+    session = sessions.get(db, recipient)
+    name = session.name
     # ``clean`` refuses NULs, and a session must not suppress news about itself by writing one.
-    words = clean(news.words.replace("\0", " "))
+    words = clean(without_mentions(session.agent, news.words.replace("\0", " ")))
     if limits.has_room_for_news(db, recipient, words.text):
         above = envelope(speaker="Rookery", recipient=name, about=news.about)
         origin = Origin(news.author, news.cause, above, news.hops)

@@ -7,13 +7,14 @@ causes, so that no code has to guess whether two agents are only being polite.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from itertools import compress
 from sqlite3 import Connection
 from uuid import uuid4
 
+from rookery.agents.mentions import without_mentions
 from rookery.coordination.notices import News, queue_news
 from rookery.model import facts
 from rookery.model.actors import Actor, ActorKind
@@ -179,10 +180,12 @@ def _forward(db: Connection, entry: Entry, relay: Relay, last_words: str) -> Non
     for member in relay.present:
         if member.session == author.session:
             continue
-        if why := limits.why_no_room(db, member.session, words.text):
+        agent = sessions.get(db, member.session).agent
+        text = without_mentions(agent, words.text)
+        if why := limits.why_no_room(db, member.session, text):
             relays.note_limit(db, relay.id, f"{why} for {member.name}")
         else:
-            messages.add(db, member.session, words, origin)
+            messages.add(db, member.session, replace(words, text=text), origin)
 
 
 def _limit(db: Connection, entry: Entry, relay: Relay, hops: int) -> str:

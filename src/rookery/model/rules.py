@@ -154,19 +154,28 @@ def _restriction_of_commands(
 ) -> Rule | None:
     """Return the rule that denies, or else asks about, a command that a call runs itself."""
     if call.commands is None:
-        deciding_rule = _decide(rules, _shell_call("", is_certain=False), circumstances)
+        deciding_rule = _decide(rules, _shell_call(call, "", is_certain=False), circumstances)
         is_restricted = deciding_rule is not None and deciding_rule.decision != "allow"
         return UNKNOWN_COMMANDS if is_restricted else None
     # The value of a variable is known only when Claude or the shell expands it.
-    calls = (_shell_call(each, is_certain="$" not in each) for each in call.commands)
+    calls = (_shell_call(call, each, is_certain="$" not in each) for each in call.commands)
     deciding = [rule for each in calls if (rule := _decide(rules, each, circumstances))]
     restricting = [rule for rule in deciding if rule.decision != "allow"]
     return min(restricting, key=lambda rule: DECISIONS.index(rule.decision), default=None)
 
 
-def _shell_call(command: str, *, is_certain: bool) -> Call:
-    uncertain = frozenset[str]() if is_certain else frozenset({"command"})
-    return Call(SHELL, {"command": command}, uncertain=uncertain)
+def _shell_call(call: Call, command: str, *, is_certain: bool) -> Call:
+    """Return a command that a call runs itself as a call of the shell, in the same folder."""
+    # If the input is uncertain, so is the file whose commands were read.
+    is_sure = is_certain and call.uncertain <= {FOLDER}
+    uncertain = (call.uncertain & {FOLDER}) | (frozenset() if is_sure else {"command"})
+    return Call(
+        SHELL,
+        {"command": command},
+        uncertain=uncertain,
+        folder=call.folder,
+        real_folders=call.real_folders,
+    )
 
 
 def _decide(rules: tuple[Rule, ...], call: Call, circumstances: Circumstances) -> Rule | None:
@@ -181,7 +190,7 @@ def _decide(rules: tuple[Rule, ...], call: Call, circumstances: Circumstances) -
 
 def needs_folder(rules: Iterable[Rule], call: Call) -> bool:
     """Return whether a rule depends on the folder that a call works in."""
-    is_command = runs_command(call.input)
+    is_command = runs_command(call.input) or call.commands != ()
     return any(
         rule.folder is not None or (is_command and rule.decision == "allow") for rule in rules
     )

@@ -92,19 +92,29 @@ def definitions_in(folder: Path, name: str, *, place: str = "") -> Iterator[str]
 
     With too many files, the last item is the folder itself, with the reason.
     """
+    for path in files_below(folder / place):
+        if path is None:
+            yield f"{folder}, which has more than {MAX_FILES:,} files,"
+            return
+        is_skill = path.name.lower() == project_commands.SKILL
+        if project_commands.is_definition(path.relative_to(folder), name) or (
+            is_skill and project_commands.names_skill(read_text(path), name)
+        ):
+            yield str(path)
+
+
+def files_below(folder: Path) -> Iterator[Path | None]:
+    """Yield the files below a folder; ``None`` as the last one if there are too many.
+
+    Links are followed, as agents do. Folders count, too: a cycle of links has no other end.
+    """
     number = 0
-    # Links are followed, as agents do; a cycle of links ends at the limit.
-    for where, _, files in os.walk(folder / place, followlinks=True):
-        for path in (Path(where, each) for each in files):
-            number += 1
-            if number > MAX_FILES:
-                yield f"{folder}, which has more than {MAX_FILES:,} files,"
-                return
-            is_skill = path.name.lower() == project_commands.SKILL
-            if project_commands.is_definition(path.relative_to(folder), name) or (
-                is_skill and project_commands.names_skill(read_text(path), name)
-            ):
-                yield str(path)
+    for where, _, files in os.walk(folder, followlinks=True):
+        number += 1 + len(files)
+        if number > MAX_FILES:
+            yield None
+            return
+        yield from (Path(where, each) for each in files)
 
 
 def _holding_commands(folder: Path) -> Iterator[Path]:

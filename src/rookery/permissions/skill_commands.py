@@ -18,8 +18,8 @@ from rookery.model.rules import SHELL
 from rookery.model.sessions import Sender
 from rookery.permissions.project_files import (
     MAX_FILE_BYTES,
-    MAX_FILES,
     definitions_in,
+    files_below,
     in_thread,
     read_text,
 )
@@ -59,10 +59,12 @@ def _commands(
 ) -> tuple[str, ...] | None:
     """Return the commands in all files that the call may mean; ``None`` if one is unclear."""
     name = skills.named_file(call.tool, call.input)
+    if name is None:
+        return ()
     inputs = [each for each in call.input.values() if isinstance(each, str)]
     # With a colon it is from a plugin or a subfolder: the file found may be another one.
     is_plain = name and ":" not in name
-    folders = _folders(sender, files, skills)
+    folders = tuple(_folders(sender, files, skills))
     texts = [_text(file) for file in _files(name, folders)] if is_plain else []
     if not texts:
         return None  # perhaps a plugin's, or built into the agent
@@ -71,6 +73,8 @@ def _commands(
     commands = [text and skills.inline_commands(text) for text in texts]
     if any(each is None for each in commands):
         return None
+    if any(map(skills.starts_subagent, filter(None, texts))) and _may_run(folders, skills):
+        return None
     return tuple(dict.fromkeys(command for each in commands if each for command in each))
 
 
@@ -78,16 +82,21 @@ def _commands_of_subagent(
     call: Call, sender: Sender, files: CommandFiles, skills: SkillDialect
 ) -> tuple[str, ...] | None:
     """Return no commands if a subagent runs none when it starts; ``None`` if it may."""
-    if ":" in skills.named_subagent(call.tool, call.input):
-        return None  # from a plugin
-    for folder in dict.fromkeys(_folders(sender, files, skills)):
-        for number, file in enumerate((folder / "agents").rglob("*")):
-            if number > MAX_FILES:
-                return None
-            # Whatever its file is called: the name may be written in many ways.
-            if file.suffix.lower() == ".md" and skills.runs_at_start(read_text(file)):
-                return None
-    return ()
+    name = skills.named_subagent(call.tool, call.input)
+    is_plugins = name is None or ":" in name
+    return None if is_plugins or _may_run(_folders(sender, files, skills), skills) else ()
+
+
+def _may_run(folders: Iterable[Path], skills: SkillDialect) -> bool:
+    """Return whether a subagent that is defined there may run commands when it starts."""
+    found = (
+        file for folder in dict.fromkeys(folders) for file in files_below(folder / "agents")
+    )
+    # Whatever its file is called: the name may be written in many ways.
+    return any(
+        file is None or (file.suffix.lower() == ".md" and skills.runs_at_start(read_text(file)))
+        for file in found
+    )
 
 
 def _text(file: str) -> str | None:

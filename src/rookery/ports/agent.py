@@ -161,6 +161,9 @@ class InputDialect:
     #: The keys that stop its background subagents; empty if it has none.
     stop_subagents: tuple[str, ...] = ()
     rewriting: Rewriting = EXACT  #: how the program changes text that is pasted into it
+    #: Matches the ``@`` for which the program reads a file, without a hook, into the prompt;
+    #: ``None`` if it expands no mentions.
+    mentions: Pattern[str] | None = None
     pasted: Pattern[str] | None = None  #: the placeholder that its box shows for a long paste
     #: Return why the text must not be typed, for example because it would be run as a command;
     #: empty if it may be typed.

@@ -117,14 +117,17 @@ class SkillDialect:
     tools: frozenset[str]  #: the tools that load such a file
     subagent_tools: frozenset[str]  #: the tools that start a subagent, which may load one
     #: Return the name of the file that a tool call loads, given the tool and its input; empty
-    #: if that is unclear.
-    named_file: Callable[[str, Mapping[str, Any]], str]
+    #: if that is unclear, ``None`` if it loads none.
+    named_file: Callable[[str, Mapping[str, Any]], str | None]
     #: Return the commands that a text makes the agent run; ``None`` if that is unclear.
     inline_commands: Callable[[str], tuple[str, ...] | None]
     #: Return whether an argument of the call may become part of a command in a text.
     completes_a_command: Callable[[str, str], bool]
-    #: Return the name of the subagent that a call starts, given the tool and its input.
-    named_subagent: Callable[[str, Mapping[str, Any]], str]
+    #: Return whether a file with this text runs in a subagent.
+    starts_subagent: Callable[[str], bool]
+    #: Return the name of the subagent that a call starts, given the tool and its input;
+    #: ``None`` if it may be any.
+    named_subagent: Callable[[str, Mapping[str, Any]], str | None]
     #: Return whether a subagent with this definition may run commands when it starts.
     runs_at_start: Callable[[str], bool]
     #: Return the user's settings folder, given the path of a session's transcript.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
+from rookery.agents.mentions import without_mentions
 from rookery.model.actors import Actor
 from rookery.model.envelopes import envelope, quoted
 from rookery.model.errors import (
@@ -77,10 +78,13 @@ def write(  # noqa: PLR0913 - a message
         raise BacklogFull(f"{why} for {name}. See them with:  rookery inbox {name}")
     cause = journal.append(db, MessageWritten(recipient, speaker.name, handling.alone))
     author = Actor.read(speaker.name)
-    if speaker.session is None or speaker.is_command:
-        origin = Origin(author, cause, handling=handling)
-        return messages.add(db, recipient, words, origin)
+    plain = Origin(author, cause, handling=handling)
+    if speaker.session is None:
+        return messages.add(db, recipient, words, plain)
     by, to = sessions.get(db, speaker.session), sessions.get(db, recipient)
+    words = replace(words, text=without_mentions(to.agent, words.text))
+    if speaker.is_command:
+        return messages.add(db, recipient, words, plain)
     sender = f"session {by.name} ({by.id})"
     above = envelope(speaker=sender, recipient=to.name, about="a message")
     hops = 0 if speaker.is_direct else messages.hops_of(db, by.id)

@@ -27,6 +27,9 @@ SOON = 20.0
 #: What lets a caller wait until there is a verdict; and what lets it wait without a word.
 ASKED, SILENCE = hook.WAIT + b"\n", b""
 
+#: Stands in a call where a deeply nested value is to be.
+NESTED = "<nested>"
+
 
 def recorded(kind: str, name: str) -> Any:  # noqa: ANN401 - JSON
     return json.loads((RECORDED / kind / f"{name}.json").read_text())
@@ -138,11 +141,18 @@ class Program:
         given["input"].update(changes)
         return self.call("tool.execute.before", given["input"], given["output"])
 
-    def call(self, hook_name: str, *given: object) -> int:
+    def nested_tool(self, depth: int, hook_name: str = "tool.execute.before") -> int:
+        """Call a tool whose input holds lists in lists, deeper than this Python can write."""
+        given = recorded("events", "tool.execute.before")
+        args = {**given["output"]["args"], "nested": NESTED}
+        tool = {**given["input"], "args": args}
+        return self.call(hook_name, tool, {"args": args}, nested="[" * depth + "]" * depth)
+
+    def call(self, hook_name: str, *given: object, nested: str = "null") -> int:
         self._number += 1
         line = {"number": self._number, "hook": hook_name, "given": given}
         assert self._process.stdin
-        self._process.stdin.write(json.dumps(line) + "\n")
+        self._process.stdin.write(json.dumps(line).replace(f'"{NESTED}"', nested) + "\n")
         self._process.stdin.flush()
         return self._number
 

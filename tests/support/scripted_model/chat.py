@@ -14,7 +14,15 @@ from tests.support.scripted_model.conversation import (
     flat,
     texts,
 )
-from tests.support.scripted_model.reply import CREATED, PING, Draft, Frames, frame, new_id
+from tests.support.scripted_model.reply import (
+    CREATED,
+    PING,
+    Draft,
+    Frames,
+    frame,
+    new_id,
+    with_nesting,
+)
 from tests.support.scripted_model.steps import Call
 from tests.support.scripted_model.tokens import Tokens
 
@@ -80,7 +88,7 @@ class ChatReply:
         return [self._chunk({"reasoning_content": text})]
 
     def call(self, call: Call) -> Frames:
-        index, text = len(self._calls), json.dumps(call.arguments)
+        index, text = len(self._calls), with_nesting(json.dumps(call.arguments))
         made = {"id": f"call_{new_id()}", "type": "function"}
         self._calls.append({**made, "function": {"name": call.name, "arguments": text}})
         begun = {"index": index, **made, "function": {"name": call.name, "arguments": ""}}

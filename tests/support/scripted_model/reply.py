@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeAlias
 from uuid import uuid4
@@ -21,6 +22,8 @@ CREATED = 1_700_000_000
 
 #: A sign of life that means nothing.
 PING = ": ping\n\n"
+
+_NESTED = re.compile(r'\{"nested": (\d+)\}')
 
 
 class Reply(Protocol):
@@ -57,6 +60,11 @@ class Reply(Protocol):
 def frame(fields: Mapping[str, object], event: str = "") -> str:
     line = f"data: {json.dumps(fields)}\n\n"
     return f"event: {event}\n{line}" if event else line
+
+
+def with_nesting(arguments: str) -> str:
+    """Replace ``{"nested": N}`` by N lists in each other, too deep for this Python to write."""
+    return _NESTED.sub(lambda found: "[" * int(found[1]) + "]" * int(found[1]), arguments)
 
 
 def new_id() -> str:

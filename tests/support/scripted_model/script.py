@@ -7,7 +7,8 @@ be answered with its second option.
     say: TEXT             words; ``\n`` is a new line
     words: N              so many words
     think: TEXT           reasoning
-    tool: NAME {JSON}     a tool call; the steps after it are the next response
+    tool: NAME {JSON}     a tool call; the steps after it are the next response; to OpenCode,
+                          {"nested": N} in it is N lists in each other
     and: NAME {JSON}      one more call in the same response
     bash: COMMAND         a call of whichever shell tool the program has
     write: PATH TEXT      a call of whichever tool it has to write files

@@ -48,6 +48,21 @@ def test_words_that_look_like_an_option_are_a_draft() -> None:
     assert screen.read(read_styled(drafted)) == View("1. Yes")
 
 
+@pytest.mark.spec("B0", "B2")
+@pytest.mark.parametrize("words", ["press Enter to confirm", "Esc to cancel", "Esc to exit"])
+def test_words_of_a_dialogs_footer_are_a_draft(words: str) -> None:
+    drafted = RECORDED.text("draft").replace("half a thou", words)
+
+    assert screen.read(read_styled(drafted)) == View(words)
+
+
+@pytest.mark.spec("B0", "B2")
+def test_words_of_a_dialogs_footer_are_a_draft_in_a_box_that_is_cut() -> None:
+    rows = ["  one", "  two", "  Esc to cancel", RULE, FOOTER]
+
+    assert screen.read(read_styled("\n".join(rows))).is_cut
+
+
 @pytest.mark.spec("A1")
 def test_a_model_that_the_person_chose_is_told_by_its_hook() -> None:
     assert HOOKS.identify(RECORDED.hook("PostModelSwitch")).model == "claude-sonnet-5-5"
@@ -71,6 +86,18 @@ def test_its_settings_of_one_session_tell_us_of_each_event() -> None:
     assert path == Path("/s/settings.json")
     assert set(hooks) == set(EVENTS)
     assert {entry["hooks"][0]["command"] for (entry,) in hooks.values()} == {"hook 'a b'"}
+
+
+@pytest.mark.spec("C1", "D1")
+def test_no_project_gives_a_value_to_a_variable_that_replaces_the_programs_of_hooks() -> None:
+    users = {"LD_PRELOAD": "/usr/lib/faketime.so", "EDITOR": "vi"}
+
+    ((_, text),) = command_line(replace(SPEC, environment=users)).files.items()
+
+    variables = json.loads(text)["env"]
+    assert variables["CLAUDE_CODE_SHELL_PREFIX"] == ""
+    assert variables["LD_PRELOAD"] == "/usr/lib/faketime.so"
+    assert "EDITOR" not in variables
 
 
 RULE = "─" * 60

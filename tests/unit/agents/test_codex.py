@@ -90,6 +90,20 @@ def test_a_command_is_shown_whole_also_if_a_line_of_it_looks_like_the_end_of_a_t
     assert "rm -r x" in dialog.subjects[0]
 
 
+@pytest.mark.spec("B0", "B2")
+def test_the_hint_of_a_list_of_completions_counts_above_the_box_only() -> None:
+    hint, status = "  enter/tab insert · esc close · ↑/↓ select", "  GPT-5.5 default · /tmp/p"
+    words = "say enter/tab insert · esc close"
+    drafted = ["• ok", "", f"› {words}", "", status]
+    answered = [hint, "", "  Worked for <1s • 07:00", "", "› more", "", status]
+    listed = ["  key.txt  ./", "", hint, "", "› read @ke", "", status]
+
+    views = [screen.read(read_styled("\n".join(each))) for each in (drafted, answered, listed)]
+
+    assert [view.box for view in views] == [words, "more", None]
+    assert [bool(view.dialog) for view in views] == [False, False, True]
+
+
 @pytest.mark.spec("B2")
 @pytest.mark.parametrize(
     ("draft", "above", "instead"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import closing
@@ -171,10 +172,40 @@ def test_a_tool_that_is_denied_does_not_run_and_its_model_reads_why(
 
 
 @pytest.mark.spec("D3")
-def test_an_answer_that_cannot_be_read_is_no_yes(prompted: Program, daemon: Daemon) -> None:
-    daemon.says["PreToolUse"] = hook.TAKEN + b"allow?"
+@pytest.mark.parametrize("said", [b"allow?", b"null", b"5", b'{"decision": 1}'])
+def test_an_answer_that_cannot_be_read_is_no_yes(
+    prompted: Program, daemon: Daemon, said: bytes
+) -> None:
+    daemon.says["PreToolUse"] = hook.TAKEN + said
 
     assert "cannot be read" in prompted.has_done(prompted.tool())
+
+
+@pytest.mark.spec("D2", "D3")
+def test_a_call_that_cannot_be_told_does_not_run(prompted: Program, daemon: Daemon) -> None:
+    refused = prompted.has_done(prompted.nested_tool(30_000))
+
+    assert "Rookery could not be asked about this call" in refused
+    assert prompted.has_done(prompted.tool()) == ""  # the next one is asked about as before
+    assert daemon.told()["hook_event_name"] == "PreToolUse"
+
+
+@pytest.mark.spec("C3")
+def test_a_call_that_cannot_be_told_runs_where_rookery_is_gone(
+    program: Program, tmp_path: Path
+) -> None:
+    program.loaded()
+    shutil.rmtree(tmp_path)
+
+    assert program.has_done(program.nested_tool(30_000)) == ""
+
+
+@pytest.mark.spec("C3")
+def test_what_cannot_be_told_afterwards_is_not_told(prompted: Program, daemon: Daemon) -> None:
+    prompted.has_done(prompted.nested_tool(30_000, "tool.execute.after"))
+
+    assert prompted.has_done(prompted.tool()) == ""
+    assert daemon.told()["hook_event_name"] == "PreToolUse"
 
 
 @pytest.mark.spec("D2", "D3")

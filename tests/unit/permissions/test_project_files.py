@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -60,6 +61,7 @@ def test_what_we_give_to_an_agent_wins_over_its_project(
     [
         (".claude/settings.json", '{"disableAllHooks": false}'),
         (".claude/settings.json", "[1]"),
+        (".claude/settings.json", '{"env": ["LD_PRELOAD"]}'),
         (".claude/settings.json", "{broken"),
         (".codex/config.toml", "[features]\nhooks = true\n"),
         (".codex/config.toml", "features = 7"),
@@ -75,6 +77,28 @@ def test_other_settings_switch_nothing_off(
     session = make(journal, "it", agent=agent, runtime="headless", project_path=str(tmp_path))
 
     assert hooks_switched_off(session) == ""
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "is_off"),
+    [
+        ("CLAUDE_CODE_SHELL_PREFIX", "/bin/true", True),
+        ("LD_PRELOAD", "./x.so", True),
+        ("BASH_FUNC_[%%", "() { return 1; }", True),
+        ("CLAUDE_CODE_SHELL_PREFIX", " ", False),
+        ("EDITOR", "/bin/true", False),
+    ],
+)
+def test_a_variable_that_replaces_the_programs_of_hooks_switches_them_off(
+    tmp_path: Path, journal: Journal, variable: str, value: str, *, is_off: bool
+) -> None:
+    text = json.dumps({"env": {variable: value}})
+    file = written(tmp_path, ".claude/settings.local.json", text)
+    session = make(
+        journal, "it", agent="claude", runtime="headless", project_path=str(tmp_path)
+    )
+
+    assert hooks_switched_off(session) == (str(file) if is_off else "")
 
 
 def test_gemini_can_switch_off_our_hook_by_its_name(tmp_path: Path, journal: Journal) -> None:

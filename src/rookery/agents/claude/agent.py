@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from rookery.agents.claude import NAME, screen
+from rookery.agents.claude import NAME, hook_variables, screen
 from rookery.agents.claude.hooks import EVENTS, HOOKS
 from rookery.agents.claude.keys import KEYS
 from rookery.agents.claude.settings import SETTINGS
@@ -41,6 +41,10 @@ REWRITING = Rewriting(
     tab="    ", trims=True, strips=True, splits=True, composes=True, reviews=DIRECTIONS
 )
 
+#: It expands a mention at the beginning of a word, also after some punctuation. The ``@`` of an
+#: e-mail address is none.
+MENTIONS = re.compile(r"(?<![\w.%+-])@(?![ \t\n]|\Z)")
+
 
 def command_line(spec: LaunchSpec) -> CommandLine:
     file = spec.folder / "settings.json"
@@ -54,12 +58,18 @@ def command_line(spec: LaunchSpec) -> CommandLine:
     if spec.permission_mode:
         argv += ["--permission-mode", spec.permission_mode]
     if not spec.tools:
-        return CommandLine(tuple(argv), {file: hook_settings(spec.hook, EVENTS)})
+        return CommandLine(tuple(argv), {file: _settings(spec)})
     tools = spec.folder / "mcp.json"
-    # The tools are allowed here: Rookery's MCP server checks the badge of each caller.
-    settings = hook_settings(spec.hook, EVENTS, allow=("mcp__rookery",))
     argv += ["--mcp-config", str(tools)]
-    return CommandLine(tuple(argv), {file: settings, tools: _tools(spec)})
+    return CommandLine(tuple(argv), {file: _settings(spec), tools: _tools(spec)})
+
+
+def _settings(spec: LaunchSpec) -> str:
+    added: dict[str, object] = {"env": hook_variables.of_launch(spec.environment)}
+    if spec.tools:
+        # They are allowed here: Rookery's MCP server checks the badge of each caller.
+        added["permissions"] = {"allow": ["mcp__rookery"]}
+    return hook_settings(spec.hook, EVENTS, added)
 
 
 def _tools(spec: LaunchSpec) -> str:
@@ -115,6 +125,7 @@ CLAUDE = Agent(
             "ctrl-k",
         ),  # the first pair opens a confirmation
         rewriting=REWRITING,
+        mentions=MENTIONS,
         pasted=re.compile(r"(?:\[Pasted text #\d+(?: \+\d+ lines)?\]\s*)+"),
         why_not=why_not,
     ),

@@ -50,10 +50,12 @@ _MAX_ROWS_BELOW_BOX = 6
 
 
 def read(screen: Screen) -> View:
-    last = [line for line in screen.lines if line.strip()][-4:]
+    rules = [row for row, line in enumerate(screen.lines) if _RULE.fullmatch(line.strip())]
+    # Only below the last rule: a draft in the box may contain the words of a footer.
+    under = screen.lines[rules[-1] + 1 :] if rules else screen.lines
+    last = [line for line in under if line.strip()][-4:]
     if any(_FOOTER.search(line) for line in last):
         return View(None, _dialog(screen.lines))
-    rules = [row for row, line in enumerate(screen.lines) if _RULE.fullmatch(line.strip())]
     if _is_chosen_from(screen, rules):
         return View(None, _dialog(screen.lines))
     if len(rules) < 2:  # noqa: PLR2004 - the box stands between two

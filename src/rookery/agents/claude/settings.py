@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from rookery.agents.claude import hook_variables
 from rookery.agents.claude.hooks import EVENTS
 from rookery.agents.claude.skills import SKILLS
 from rookery.agents.shared import jsonc_edit
@@ -33,7 +34,8 @@ def settings_files(in_project: bool) -> tuple[tuple[str, SettingsLanguage], ...]
 
 
 def hooks_are_disabled(text: str) -> bool:
-    return jsonc_edit.parse_table(text).get("disableAllHooks") is True
+    settings = jsonc_edit.parse_table(text)
+    return settings.get("disableAllHooks") is True or hook_variables.are_set(settings)
 
 
 SETTINGS = SettingsDialect(

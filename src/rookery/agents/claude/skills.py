@@ -1,6 +1,7 @@
 """Shell commands that Claude Code runs when it loads a skill or a command file. Pure.
 
-No hook reports them: Claude replaces each by its output before the model sees the text.
+No hook reports them: Claude replaces each by its output before the model sees the text. Nor
+does a hook report the commands of hooks and MCP servers that such a file defines.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rookery.agents.claude import frontmatter
+from rookery.model.text_rewriting import from_first_visible
 from rookery.ports.settings import SkillDialect
 
 #: Tools that load such a file, and the fields of their input that may name it.
@@ -18,8 +21,14 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "SlashCommand": ("command",),
 }
 
+#: Tools that submit a prompt later, which loads a file if it begins with a slash.
+_PROMPT_FIELDS: Mapping[str, str] = {"CronCreate": "prompt", "ScheduleWakeup": "prompt"}
+
 #: Tools that start a subagent, and the field of their input that names it.
 _SUBAGENT_FIELDS: Mapping[str, str] = {"Agent": "subagent_type", "Task": "subagent_type"}
+
+#: The tool that runs a script, which may start any subagent.
+_WORKFLOW = "Workflow"
 
 #: An inline command, which follows a space, and a block of them.
 _INLINE = re.compile(r"(?<!\S)!`([^`]+)`")
@@ -29,17 +38,43 @@ _MARK = re.compile(r"!`|```!")
 #: Where Claude inserts the arguments of a call into the text.
 _ARGUMENT = re.compile(r"\$(ARGUMENTS|\d|\{)")
 
-#: A subagent loads these skills when it starts.
-_SKILLS = re.compile(r"^\s*[\"']?skills[\"']?\s*:", re.MULTILINE)
+#: Fields that run nothing. A file with any other, known or not, may run commands: ``hooks`` run
+#: later, ``mcpServers`` are programs, and a subagent loads its ``skills`` when it starts.
+_COMMON_FIELDS = frozenset({"name", "description", "model", "effort", "color", "version"})
+_SKILL_FIELDS = _COMMON_FIELDS | {
+    *("allowed-tools", "disallowed-tools", "argument-hint", "arguments", "when_to_use"),
+    *("disable-model-invocation", "user-invocable", "license", "metadata", "compatibility"),
+    *("author", "tags", "category", "context", "agent", "background", "paths"),
+}
+_SUBAGENT_DEFINITION_FIELDS = _COMMON_FIELDS | {
+    *("tools", "disallowedTools", "permissionMode", "maxTurns", "memory", "background"),
+}
 
-#: Hooks of a skill run commands later, whenever its events happen.
-_HOOKS = re.compile(r"^\s*[\"']?hooks[\"']?\s*:", re.MULTILINE)
+#: Fields by which a skill runs in a subagent, and the plain name of one.
+_FORK_FIELDS = frozenset({"context", "agent"})
+_PLAIN_NAME = re.compile(r"[A-Za-z][\w-]*|")
 
 
-def named_file(tool: str, tool_input: Mapping[str, Any]) -> str:
-    """Return the name of the skill or command that a call loads; empty if it is unclear."""
-    name = next((tool_input[field] for field in _FIELDS[tool] if field in tool_input), "")
-    words = name.split(maxsplit=1) if isinstance(name, str) else []
+def named_file(tool: str, tool_input: Mapping[str, Any]) -> str | None:
+    """Return the name of the skill or command that a call loads.
+
+    It is empty if that is unclear, and ``None`` if the call loads none.
+    """
+    if tool in _PROMPT_FIELDS:
+        prompt = tool_input.get(_PROMPT_FIELDS[tool], "")
+        is_text = isinstance(prompt, str)
+        return _first_word(prompt) if not is_text or _is_command(prompt) else None
+    return _first_word(
+        next((tool_input[name] for name in _FIELDS[tool] if name in tool_input), "")
+    )
+
+
+def _is_command(prompt: str) -> bool:
+    return from_first_visible(prompt).startswith("/")
+
+
+def _first_word(name: object) -> str:
+    words = from_first_visible(name).split(maxsplit=1) if isinstance(name, str) else []
     return words[0].lstrip("/") if words else ""
 
 
@@ -48,8 +83,22 @@ def inline_commands(text: str) -> tuple[str, ...] | None:
     blocks = [found[1] for found in _BLOCK.finditer(text)]
     rest = _BLOCK.sub("", text)
     inline = [found[1] for found in _INLINE.finditer(rest)]
-    is_unclear = _MARK.search(_INLINE.sub("", rest)) or _HOOKS.search(text)
+    is_unclear = _MARK.search(_INLINE.sub("", rest)) or not _has_only(text, _SKILL_FIELDS)
     return None if is_unclear else tuple(each.strip() for each in (*inline, *blocks))
+
+
+def _has_only(text: str, harmless: frozenset[str]) -> bool:
+    """Return whether the frontmatter of a text is clear and has harmless fields only."""
+    found = frontmatter.fields(text)
+    if found is None or not found.keys() <= harmless:
+        return False
+    return _PLAIN_NAME.fullmatch(found.get("agent", "")) is not None
+
+
+def starts_subagent(text: str) -> bool:
+    """Return whether a skill or command runs in a subagent."""
+    found = frontmatter.fields(text)
+    return found is None or not _FORK_FIELDS.isdisjoint(found)
 
 
 def completes_a_command(text: str, argument: str) -> bool:
@@ -57,14 +106,16 @@ def completes_a_command(text: str, argument: str) -> bool:
     return "`" in argument or ("!" in argument and _ARGUMENT.search(text) is not None)
 
 
-def named_subagent(tool: str, tool_input: Mapping[str, Any]) -> str:
-    """Return the name of the subagent that a call starts."""
+def named_subagent(tool: str, tool_input: Mapping[str, Any]) -> str | None:
+    """Return the name of the subagent that a call starts; ``None`` if it may be any."""
+    if tool == _WORKFLOW:
+        return None
     return str(tool_input.get(_SUBAGENT_FIELDS[tool], ""))
 
 
 def runs_at_start(text: str) -> bool:
     """Return whether the definition of a subagent may run commands when the agent starts."""
-    return bool(_SKILLS.search(text) or _HOOKS.search(text))
+    return not _has_only(text, _SUBAGENT_DEFINITION_FIELDS)
 
 
 def user_folder(transcript: str) -> Path | None:
@@ -75,11 +126,12 @@ def user_folder(transcript: str) -> Path | None:
 
 
 SKILLS = SkillDialect(
-    tools=frozenset(_FIELDS),
-    subagent_tools=frozenset(_SUBAGENT_FIELDS),
+    tools=frozenset({*_FIELDS, *_PROMPT_FIELDS}),
+    subagent_tools=frozenset({*_SUBAGENT_FIELDS, _WORKFLOW}),
     named_file=named_file,
     inline_commands=inline_commands,
     completes_a_command=completes_a_command,
+    starts_subagent=starts_subagent,
     named_subagent=named_subagent,
     runs_at_start=runs_at_start,
     user_folder=user_folder,

@@ -22,6 +22,8 @@ _TURN_END = re.compile(r"\s*Worked for .{1,40} • \d\d:\d\d\s*")
 _OPTION = re.compile(r"\s*(?:› )?\d+\. ")
 #: The last line while keys go to the search in earlier prompts; the box stays visible.
 _SEARCH = re.compile(r"\s*reverse-i-search:")
+#: The last line of a list of completions.
+_COMPLETING = re.compile(r"\s*enter/tab insert · esc close\b")
 #: A draft that has a list of commands above it, and a command of that list.
 _COMMAND = re.compile(r"/\S*")
 _OFFER = re.compile(r"(?P<mark>[› ]) (?P<name>/\S+)(?: {2}|$)")
@@ -50,11 +52,18 @@ def read(screen: Screen) -> View:
         return View(obstacle="its history search is open")
     if lines and _FOOTER.search(lines[-1]):
         return View(None, _dialog(lines))
-    if any("enter/tab insert" in line for line in lines[-8:]):
+    if _is_completing(lines):
         return View(None, Dialog("question", "It offers to complete a word."))
     box = _draft(lines, solid)
     working = any("esc to interrupt)" in line for line in lines[-8:])
     return View(box, None, working, instead=_instead(box or "", lines))
+
+
+def _is_completing(lines: Sequence[str]) -> bool:
+    """Return whether a list of completions is open, whose last line is right above the box."""
+    boxes = [row for row, line in enumerate(lines) if line.startswith(("›", "!"))]
+    above = [line for line in lines[: boxes[-1]] if line.strip()] if boxes else []
+    return bool(above) and _COMPLETING.match(above[-1]) is not None
 
 
 def why_refused(screen: Screen, words: str) -> str:

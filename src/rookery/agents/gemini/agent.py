@@ -75,6 +75,8 @@ GEMINI = Agent(
         settle=3.0,  # it restarts itself once a folder is trusted, and ignores keys meanwhile
         clearing=("ctrl-c",),
         quit="/quit",
+        # It expands each one, even in an e-mail address, unless it is escaped.
+        mentions=re.compile(r"@(?![ \t\n]|\Z)"),
         pasted=re.compile(r"(?:\[Pasted Text: \d+ (?:lines|chars)(?: #\d+)?\]\s*)+"),
     ),
     screen=ScreenDialect(read=screen.read, keys=KEYS, speech=screen.SPEECH),

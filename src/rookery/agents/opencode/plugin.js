@@ -38,11 +38,9 @@ const TAKEN = "taken\n"
 const WAIT = "wait "
 const DECIDED = "decided\n"
 
-// What is said before a tool runs while neither a daemon nor its offline answers are there.
-const UNDECIDED = {
-  decision: "deny",
-  reason: "Rookery cannot decide this: it does not run, and its offline answers are damaged.",
-}
+// Why no tool runs while neither a daemon nor its offline answers are there.
+const UNDECIDED =
+  "Rookery cannot decide this: it does not run, and its offline answers are damaged."
 
 let restsUntil = 0
 let number = 0
@@ -67,9 +65,9 @@ function hooks(conversation) {
   return {
     event: quietly(({ event }) => HEARD[event.type]?.(conversation, event.properties)),
     "chat.message": quietly((input, output) => conversation.prompted(input, output)),
+    // An error never lets a tool run: what was not asked about may be denied.
     "tool.execute.before": async (input, output) => {
-      let refusal = ""
-      await quietly(async () => (refusal = await conversation.mayRun(input, output)))()
+      const refusal = await conversation.mayRun(input, output).catch(whyUndecided)
       if (refusal) throw new Error(refusal)
     },
     "tool.execute.after": quietly(async (input) => conversation.ran(input)),
@@ -108,7 +106,12 @@ class Conversation {
     Object.assign(this, { client, directory })
   }
 
+  // Tells what has happened, or asks what no tool waits for: if that fails, it is not told.
   tell(event, fields, listener) {
+    return this.ask(event, fields, listener).catch(() => "")
+  }
+
+  ask(event, fields, listener) {
     const told = { session_id: this.current, cwd: this.directory, hook_event_name: event }
     return tell({ ...told, ...fields }, listener)
   }
@@ -249,11 +252,11 @@ class Conversation {
     this.calls.set(callID, call)
     this.waiting.add(call)
     const told = { tool_name: tool, tool_input: args, tool_use_id: callID }
-    const said = await this.tell("PreToolUse", told, { end: call.end.signal })
-    this.waiting.delete(call)
+    const asked = this.ask("PreToolUse", told, { end: call.end.signal })
+    const said = await asked.finally(() => this.waiting.delete(call))
     if (call.end.signal.aborted) return "It was interrupted while it was being decided."
-    const verdict = read(said)
-    return verdict.decision === "deny" ? verdict.reason || "Denied without a reason." : ""
+    const { decision = "allow", reason } = read(said)
+    return decision === "allow" ? "" : reason || "Denied without a reason."
   }
 
   ran({ tool: tool_name, callID: tool_use_id, args }) {
@@ -311,11 +314,24 @@ async function reply(client, { id, sessionID }, { decision, reason, answers }) {
 function read(said) {
   if (!said) return {}
   try {
-    return JSON.parse(said)
-  } catch {
-    return { decision: "deny", reason: "What Rookery says of it cannot be read." }
-  }
+    const verdict = JSON.parse(said)
+    if (typeof verdict?.decision === "string") return verdict
+  } catch {}
+  return { decision: "deny", reason: "What Rookery says of it cannot be read." }
 }
+
+// Returns why a call that could not be decided must not run; nothing if Rookery is gone.
+async function whyUndecided(error) {
+  if (await isGone()) return ""
+  return `Rookery could not be asked about this call: ${String(error?.message ?? error)}`
+}
+
+// A home that cannot be looked at, for want of descriptors for example, is not gone.
+const isGone = () =>
+  files.stat(path.dirname(SPOOL)).then(
+    () => false,
+    ({ code }) => code === "ENOENT" || code === "ENOTDIR",
+  )
 
 // Tell the daemon, in order, and return what it has to say. Who waits for a person lets the
 // others pass. `listener` may end the waiting, and learn that somebody is asked.
@@ -324,7 +340,7 @@ async function tell(payload, listener = {}) {
   let next
   queue = new Promise((resolve) => (next = resolve))
   await before
-  return converse(payload, call, { ...listener, next }).catch(() => "").finally(next)
+  return converse(payload, call, { ...listener, next }).finally(next)
 }
 
 async function converse(payload, call, listener) {
@@ -437,8 +453,8 @@ async function sayInAbsence({ hook_event_name: event, tool_name: tool = "" }) {
     const left = verified(await files.readFile(path.join(home, "absence.json")))
     return (JSON.parse(left).opencode ?? []).find(isMeant)?.say ?? ""
   } catch {
-    const isThere = await files.stat(home).then(() => true, () => false)
-    return isThere && event === "PreToolUse" ? JSON.stringify(UNDECIDED) : ""
+    if (event !== "PreToolUse" || (await isGone())) return ""
+    return JSON.stringify({ decision: "deny", reason: UNDECIDED })
   }
 }
 

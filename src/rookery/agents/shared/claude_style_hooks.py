@@ -41,14 +41,15 @@ COMPACTED = "The conversation was compacted."
 NOT_AN_END = frozenset({"clear", "resume"})
 
 
-def hook_settings(command: str, events: Sequence[str], allow: Sequence[str] = ()) -> str:
-    """Return settings that run ``command`` for each of ``events`` and ``allow`` some tools.
+def hook_settings(
+    command: str, events: Sequence[str], added: Mapping[str, object] | None = None
+) -> str:
+    """Return settings that run ``command`` for each of ``events``, with more settings added.
 
     They override a project's settings, which could otherwise switch off all hooks.
     """
     hooks = {event: [{"hooks": [_hook(command, event)]}] for event in events}
-    allowed = {"permissions": {"allow": [*allow]}} if allow else {}
-    return json.dumps({"disableAllHooks": False, "hooks": hooks, **allowed}, indent=1)
+    return json.dumps({"disableAllHooks": False, "hooks": hooks, **(added or {})}, indent=1)
 
 
 def _hook(command: str, event: str) -> dict[str, object]:

@@ -9,6 +9,10 @@ from rookery.agents.shared import jsonc_edit
 
 SKILL = "skill.md"
 
+#: The frontmatter, and an escape in it, which may stand for any character of a name.
+_HEAD = re.compile(r"\ufeff?---.*?\n(.*?)\n---", re.DOTALL)
+_ESCAPE = re.compile(r"\\[uUxN]")
+
 _SUFFIXES = frozenset({".md", ".toml"})
 _PLACES = frozenset({"command", "commands", "skill", "skills"})
 
@@ -26,7 +30,10 @@ def is_definition(path: PurePath, name: str) -> bool:
 
 
 def names_skill(text: str, name: str) -> bool:
-    """Return whether a skill's file gives it this name, whatever its folder is called."""
+    """Return whether a skill's file may give it this name, whatever its folder is called."""
+    head = _HEAD.match(text)
+    if head and _ESCAPE.search(head[1]):
+        return True
     name_line = re.search(r"^name:\s*(.*?)\s*$", text, re.MULTILINE)
     return name_line is not None and name_line[1].strip("\"'").lower() == _last(name)
 
