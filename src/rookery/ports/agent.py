@@ -156,6 +156,8 @@ class InputDialect:
     quit: str = ""  #: the command that quits the program; empty if there is none
     #: The keys that stop its background subagents; empty if it has none.
     stop_subagents: tuple[str, ...] = ()
+    #: ctrl-z makes it release its terminal, and only SIGCONT makes it continue.
+    suspends: bool = False
     rewriting: Rewriting = EXACT  #: how the program changes text that is pasted into it
     pasted: Pattern[str] | None = None  #: the placeholder that its box shows for a long paste
     #: Return why the text must not be typed, for example because it would be run as a command;

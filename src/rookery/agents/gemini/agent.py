@@ -60,6 +60,7 @@ GEMINI = Agent(
         settle=3.0,  # it restarts itself once a folder is trusted, and ignores keys meanwhile
         clearing=("ctrl-c",),
         quit="/quit",
+        suspends=True,
         pasted=re.compile(r"(?:\[Pasted Text: \d+ (?:lines|chars)(?: #\d+)?\]\s*)+"),
     ),
     screen=ScreenDialect(read=screen.read, keys=KEYS, speech=screen.SPEECH),
