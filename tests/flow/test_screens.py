@@ -14,7 +14,15 @@ from rookery.model.errors import CommitFailed, ScreenUnread
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.screens import Dialog, View
-from rookery.ports.runtime import Changed, Exited, FellQuiet, Reported, Skipped, Vanished
+from rookery.ports.runtime import (
+    Changed,
+    Exited,
+    FellQuiet,
+    Reported,
+    Skipped,
+    Unsuspended,
+    Vanished,
+)
 from rookery.store import turns
 from rookery.tracking.screen_reader import UNSTARTED_TIMEOUT
 from rookery.tracking.screen_watch import ERROR_BACKOFF_S, how_it_ended
@@ -212,6 +220,18 @@ async def test_what_was_skipped_is_said(database: ObservedDatabase, world: World
         await context.rest()
 
     assert (await database.read(kinds))[-1] == "output-missed"
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("B0")
+async def test_that_a_suspended_program_was_continued_is_recorded(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as context:
+        world.runtime.see_again(Unsuspended(await context.start()))
+        await context.rest()
+
+    assert (await database.read(kinds))[-1] == "program-continued"
 
 
 @pytest.mark.anyio

@@ -216,3 +216,32 @@ def test_a_session_that_resumes_the_conversation_of_another_is_heard_and_ruled(
     assert not (rookery.project / "made").exists()
     assert "shares one conversation with kid" in rookery.run("why", "it").stdout
     assert person.session["native_id"] != kid.session["native_id"]
+
+
+@pytest.mark.spec("A2", "B0", "E6")
+def test_a_program_that_is_suspended_where_no_shell_is_continues_and_words_arrive_once(
+    person: Person, models: ModelServer
+) -> None:
+    person.ask("say: before")
+
+    person.press("C-z")
+    person.see("has been suspended")
+    idle = person.hear(person.rookery.send("it", "say: to a suspended program"))
+    message = person.rookery.send("it", "gate: slow;; say: over")
+    person.see("esc to interrupt")
+    person.press("C-z")
+    eventually(lambda: continuations(person.rookery) == 2)
+    models.open_gate("slow")
+    working = person.hear(message)
+
+    assert idle == Done("say: to a suspended program", "to a suspended program", "finished")
+    assert (working.answer, working.how) == ("over", "finished")
+    assert len(person.turns) == 3
+
+
+def continuations(rookery: Rookery) -> int:
+    """Count how often a suspended program was made to continue."""
+    with rookery.database() as db:
+        query = "select count(*) from entries where kind = 'program-continued'"
+        (count,) = db.execute(query).fetchone()
+    return int(count)

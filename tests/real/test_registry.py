@@ -68,6 +68,17 @@ class Hands:
         turns = self.rookery.client.get("sessions", self.session["id"], "turns")["turns"]
         return turns[-1]["prompt"], turns[-1]["answer"]
 
+    def turns(self) -> list[tuple[str, str, str]]:
+        """Return all prompts, their answers, and how the turns ended."""
+        found = self.rookery.client.get("sessions", self.session["id"], "turns")["turns"]
+        return [(turn["prompt"], turn["answer"], turn["how"] or "") for turn in found]
+
+    def see(self, words: str) -> None:
+        eventually(lambda: words in self._own.screen(self.pane))
+
+    def press(self, *keys: str) -> None:
+        self._own.press(self.pane, *keys)
+
     def kinds(self) -> list[str]:
         with self.rookery.database() as db:
             return [row[0] for row in db.execute("select kind from entries order by seq")]
@@ -151,3 +162,60 @@ def test_it_is_the_same_session_after_a_restart(hands: Hands) -> None:
 
     eventually(lambda: hands.does("working"))
     assert hands.session["id"] == before
+
+
+@pytest.mark.spec("A7", "C8", "F3")
+def test_a_dialog_that_is_answered_while_the_daemon_is_away_ends_with_its_answer(
+    hands: Hands,
+) -> None:
+    eventually(lambda: hands.does("idle"))
+    hands.type(ASKING)
+    eventually(lambda: hands.does("permission"))
+    hands.rookery.kill()
+
+    hands.answer("1")
+    hands.see("● allowed")
+    hands.rookery.up()
+    eventually(lambda: hands.does("idle"))
+
+    assert hands.turns() == [(ASKING, "allowed", "finished")]
+    assert hands.session["reason"] == ""
+
+
+@pytest.mark.spec("A7", "C8", "F3")
+def test_prompts_that_are_typed_while_the_daemon_is_away_keep_their_own_answers(
+    hands: Hands,
+) -> None:
+    eventually(lambda: hands.does("idle"))
+    hands.type("say: before")
+    eventually(lambda: hands.turns() == [("say: before", "before", "finished")])
+    hands.rookery.kill()
+
+    hands.type("say: away")
+    hands.see("● away")
+    hands.type("gate: later;; say: after")
+    hands.see("esc to interrupt")
+    hands.rookery.up()
+    eventually(lambda: hands.does("working"))
+    meanwhile = hands.turns()
+    hands.models.open_gate("later")
+    eventually(lambda: hands.does("idle"))
+
+    before = [("say: before", "before", "finished"), ("say: away", "away", "finished")]
+    assert meanwhile == [*before, ("gate: later;; say: after", "", "")]
+    assert hands.turns() == [*before, ("gate: later;; say: after", "after", "finished")]
+
+
+@pytest.mark.spec("A2", "C8")
+def test_a_turn_that_is_interrupted_before_it_said_anything_is_interrupted(
+    hands: Hands,
+) -> None:
+    eventually(lambda: hands.does("idle"))
+    hands.type("gate: never;; say: no")
+    eventually(lambda: hands.does("working"))
+    hands.see("esc to interrupt")
+
+    hands.press("Escape")
+    eventually(lambda: hands.does("idle"))
+
+    assert hands.turns() == [("gate: never;; say: no", "", "interrupted")]

@@ -15,6 +15,7 @@ FACTS: tuple[Fact, ...] = (
     facts.SessionRecovered(S),
     facts.TranscriptFound(S, "/path"),
     facts.OutputMissed(S, "too fast"),
+    facts.ProgramContinued(S),
     facts.MessageWritten(S, "anna"),
     facts.MessageWithdrawn(S, 7, "anna"),
     facts.MessageEdited(S, 7, "anna"),

@@ -179,7 +179,7 @@ def _missed_fact(  # noqa: C901, PLR0911 - a table
     match claim.activity:
         case Activity.IDLE if activity in ASKING and not dialog.has_turn:
             return facts.InputSettled(session, "terminal", rests=True)
-        case Activity.IDLE if known.hook or activity in ASKING:
+        case Activity.IDLE if known.hook:
             return facts.TurnEnded(session, "", "interrupted")
         case Activity.IDLE:
             return facts.TurnEnded(session)
@@ -209,13 +209,20 @@ def hook_grace_s(known: KnownSession, claim: Claim, *, may_go_on: bool) -> float
 
 #: A tool may ask for permission so soon that nothing shows the work before it.
 _TURN_STARTS = {(Activity.IDLE, Activity.WORKING), (Activity.IDLE, Activity.PERMISSION)}
-_TURN_END = (Activity.WORKING, Activity.IDLE)
+_TURN_ENDS = {(each, Activity.IDLE) for each in (Activity.WORKING, *ASKING)}
 
 
 def needs_transcript(known: KnownSession, claim: Claim) -> bool:
-    """Return whether only the session file reports that a turn starts or ends."""
+    """Return whether only the session file reports that a turn starts, ends or was missed."""
     change = (known.session.activity, claim.activity)
-    return known.hook is None and (change in _TURN_STARTS or change == _TURN_END)
+    is_change = change in _TURN_STARTS | _TURN_ENDS
+    return known.hook is None and (is_change or may_have_missed_turns(known, claim))
+
+
+def may_have_missed_turns(known: KnownSession, claim: Claim) -> bool:
+    """Return whether an idle agent may have been busy since its file last made a claim."""
+    is_idle = known.session.activity is claim.activity is Activity.IDLE
+    return is_idle and (known.file is None or claim.at > known.file.at)
 
 
 def has_background_ended(known: KnownSession, claim: Claim) -> bool:

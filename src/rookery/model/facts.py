@@ -59,6 +59,10 @@ class OutputMissed(_Fact, frozen=True):
     reason: str
 
 
+class ProgramContinued(_Fact, frozen=True):
+    """Ctrl-z had suspended the program where no shell could continue it; Rookery has."""
+
+
 class MessageWritten(_Fact, frozen=True):
     """A message for the session was accepted and is not yet delivered."""
 
@@ -380,6 +384,7 @@ Fact: TypeAlias = (
     | TranscriptFound
     | SessionRecovered
     | OutputMissed
+    | ProgramContinued
     | MessageWritten
     | MessageWithdrawn
     | MessageEdited
@@ -439,6 +444,7 @@ KINDS: Mapping[str, type[Fact]] = {
     "transcript-found": TranscriptFound,
     "session-recovered": SessionRecovered,
     "output-missed": OutputMissed,
+    "program-continued": ProgramContinued,
     "message-written": MessageWritten,
     "message-withdrawn": MessageWithdrawn,
     "message-edited": MessageEdited,

@@ -129,6 +129,7 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, 
             | facts.SessionRecovered()
             | facts.TranscriptFound()
             | facts.OutputMissed()
+            | facts.ProgramContinued()
             | facts.MessageWritten()
             | facts.MessageWithdrawn()
             | facts.MessageEdited()

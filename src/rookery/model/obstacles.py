@@ -24,6 +24,7 @@ class BlockedReason(StrEnum):
     SYNCHRONIZED = "synchronized"  #: keys would also reach other panes
     BACKGROUND = "background"  #: a shell would receive the keys
     ENDED = "ended"  #: the program has ended
+    SUSPENDED = "suspended"  #: ctrl-z has suspended the program
 
     # The screen.
     DIALOG = "dialog"  #: a dialog is open

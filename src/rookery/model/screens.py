@@ -67,6 +67,7 @@ class View:
     obstacle: str = ""  #: why keys would not reach the input box, if not because of a dialog
     #: The completion that Enter would accept instead of the command in the box.
     instead: str = ""
+    is_suspended: bool = False  #: the program has released its terminal, as after ctrl-z
 
     @property
     def has_no_dialog(self) -> bool:

@@ -29,13 +29,17 @@ class Answer:
     prompt: str = ""  #: the prompt, if no hook has reported it
     is_running: bool = False  #: the turn has not ended
     others: tuple[Answer, ...] = ()  #: of other turns, which no other source has reported
+    earlier: tuple[Answer, ...] = ()  #: of turns before this one; like ``others``
 
     def added_to(self, facts: Iterable[Fact]) -> list[Fact]:
         """Add the texts to the facts about a turn that was only observed."""
         completed = list[Fact]()
         for fact in facts:
             if isinstance(fact, TurnStarted) and not fact.prompt:
+                completed += missed_turns(fact.session, self.earlier)
                 completed.append(structs.replace(fact, prompt=self.prompt))
+                continue
+            if isinstance(fact, TurnEnded) and self.is_running:
                 continue
             if isinstance(fact, TurnEnded) and self.prompt:
                 completed.append(PromptFound(fact.session, self.prompt))
@@ -47,6 +51,12 @@ class Answer:
             completed.append(structs.replace(fact, last_words=self.words, how=self.how))
             completed += missed_turns(fact.session, self.others)
         return completed
+
+    def missed_by(self, session: SessionId) -> Iterator[Fact]:
+        """Yield the facts of the earlier turns, if nothing was observed of the session."""
+        if self.path and self.earlier:
+            yield TranscriptFound(session, self.path)
+        yield from missed_turns(session, self.earlier)
 
 
 NO_ANSWER = Answer()

@@ -160,6 +160,8 @@ class InputDialect:
     quit: str = ""  #: the command that quits the program; empty if there is none
     #: The keys that stop its background subagents; empty if it has none.
     stop_subagents: tuple[str, ...] = ()
+    #: ctrl-z makes it release its terminal, and only SIGCONT makes it continue.
+    suspends: bool = False
     rewriting: Rewriting = EXACT  #: how the program changes text that is pasted into it
     #: Matches the ``@`` for which the program reads a file, without a hook, into the prompt;
     #: ``None`` if it expands no mentions.

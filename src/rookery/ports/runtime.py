@@ -104,6 +104,13 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsuspended:
+    """The session's program was suspended, and the runtime has made it continue."""
+
+    session: SessionId
+
+
+@dataclass(frozen=True, slots=True)
 class Reported:
     """The session's own stream reported these facts, so no hook has to."""
 
@@ -111,7 +118,7 @@ class Reported:
     facts: tuple[Fact, ...]
 
 
-Sighting: TypeAlias = Exited | Vanished | Changed | FellQuiet | Skipped | Reported
+Sighting: TypeAlias = Exited | Vanished | Changed | FellQuiet | Skipped | Unsuspended | Reported
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from rookery.processes.table import (
     is_running,
     send_signal,
     session_leader,
+    signal_group,
 )
 
 __all__ = [
@@ -54,5 +55,6 @@ __all__ = [
     "runs_program",
     "send_signal",
     "session_leader",
+    "signal_group",
     "system",
 ]

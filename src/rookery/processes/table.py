@@ -85,6 +85,13 @@ def send_signal(process: Process, pids: Iterable[int], number: int) -> None:
                 os.kill(each.pid, number)
 
 
+def signal_group(process: Process, number: int) -> None:
+    """Send a signal to the process group of a process, unless the process has ended."""
+    with suppress(ProcessLookupError, PermissionError):
+        if is_running(process):
+            os.killpg(os.getpgid(process.pid), number)
+
+
 def find_newest(arguments: Collection[str]) -> int | None:
     """Return this user's newest process whose command line contains all these arguments."""
     # Only the command lines of all processes are read: a start waits for this.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from sqlite3 import Connection
 from typing import TypeAlias
@@ -22,10 +21,7 @@ from rookery.store import dialogs, evidence, sessions, turn_changes
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.missed_stops import missed_end
-from rookery.tracking.transcript_reader import TranscriptReader
-
-#: Text that an agent writes later than this after its file reports idle is of another turn.
-MAX_TEXT_DELAY = timedelta(seconds=0.1)
+from rookery.tracking.transcript_reader import MAX_TEXT_DELAY, TranscriptReader
 
 #: Adds to observed facts what the agent recorded about them.
 Amend: TypeAlias = Callable[[Iterable[Fact]], list[Fact]]

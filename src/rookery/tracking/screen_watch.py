@@ -30,6 +30,7 @@ from rookery.ports.runtime import (
     Runtime,
     Sighting,
     Skipped,
+    Unsuspended,
     Vanished,
 )
 from rookery.sessions import record_end
@@ -106,6 +107,9 @@ class ScreenWatch:
             case Skipped(session):
                 gap = facts.OutputMissed(session, "it printed faster than it could be read")
                 await self.database.write(lambda db: self.journal.append(db, gap))
+            case Unsuspended(session):
+                continued = facts.ProgramContinued(session)
+                await self.database.write(lambda db: self.journal.append(db, continued))
             case Changed(session):
                 await self.screens.read_changed(session)
             case FellQuiet(session):

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
@@ -26,16 +26,17 @@ from rookery.model.beliefs import FileReport
 from rookery.model.evidence import Evidence
 from rookery.model.facts import BackgroundEnded, Outcome, SessionFound, SessionId
 from rookery.model.lifecycle import Activity
+from rookery.model.sessions import Session
 from rookery.model.turn_texts import NO_ANSWER, Answer
 from rookery.ports.transcript import SessionEntry, SessionFiles
 from rookery.processes import Process, is_running, run_as
 from rookery.processes.lineage import named_process
 from rookery.sessions import adopt, record_end
 from rookery.sessions.adopt import Arrival, real_folder
-from rookery.store import evidence, session_bindings, sessions
+from rookery.store import evidence, session_bindings, sessions, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.tracking.corrections import MAX_TEXT_DELAY, Corrections, missed_facts
+from rookery.tracking.corrections import Corrections, missed_facts
 from rookery.tracking.transcript_reader import TranscriptReader
 
 _log = logging.getLogger(__name__)
@@ -60,6 +61,22 @@ MAX_EXIT_TIME = timedelta(seconds=30)
 
 #: Milliseconds in which changes are batched, and between two checks for them.
 DEBOUNCE_MS, STEP_MS = 30, 10
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTexts:
+    """The texts of turns, and the end of the last turn that was known when they were read."""
+
+    answer: Answer
+    last_end: datetime | None = None
+
+    def still_new(self, db: Connection, session: SessionId) -> Answer:
+        """Return the texts; without earlier turns if another source has reported a turn."""
+        is_same = turns.last_end(db, session) == self.last_end
+        return self.answer if is_same else replace(self.answer, earlier=())
+
+
+NO_TEXTS = TurnTexts(NO_ANSWER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +132,8 @@ class SessionFilesWatch:
         for path in paths:
             try:
                 if self.files.name.fullmatch(path.name) and (entry := await self._read(path)):
-                    answer = await self._answer(entry)
-                    take_in = partial(self._record, entry=entry, answer=answer)
+                    texts = await self._texts(entry)
+                    take_in = partial(self._record, entry=entry, texts=texts)
                     unsettled = await self.database.write(take_in)
                     self.entries[path] = entry
                     if unsettled:
@@ -139,18 +156,22 @@ class SessionFilesWatch:
             await self.journal.clock.sleep(REREAD_PAUSE_S)
         return None
 
-    async def _answer(self, entry: SessionEntry) -> Answer:
-        """Return the answer of a turn that is over according to its file, without hooks."""
+    async def _texts(self, entry: SessionEntry) -> TurnTexts:
+        """Read the turns that started or ended according to a file, without hooks."""
         session = await self.database.read(partial(_find_unhooked, entry=entry))
-        if session is None:
-            return NO_ANSWER
-        until = entry.claim.at + MAX_TEXT_DELAY if entry.claim else None
-        answer = await self.conversations.answer(
-            self.database, session, until=until, tries=MAX_ANSWER_LOOKS
+        if session is None or entry.claim is None:
+            return NO_TEXTS
+        last_end = await self.database.read(partial(turns.last_end, session=session.id))
+        answer = await self.conversations.reported_turns(
+            self.database, session.id, entry.claim, tries=MAX_ANSWER_LOOKS
         )
-        return answer or NO_ANSWER
+        # Without a transcript, a dialog that is gone with its turn was probably denied.
+        unread = Answer(how="interrupted") if session.is_asking else NO_ANSWER
+        return TurnTexts(answer or unread, last_end)
 
-    def _record(self, db: Connection, entry: SessionEntry, answer: Answer) -> FileReport | None:
+    def _record(
+        self, db: Connection, entry: SessionEntry, texts: TurnTexts
+    ) -> FileReport | None:
         """Record the claim of a file. Returns a report to settle a moment later, if any."""
         if (found := self._find(db, entry)) is None:
             return None
@@ -169,6 +190,9 @@ class SessionFilesWatch:
         reported = Evidence("registry", claim.activity, claim.at, claim.detail)
         evidence.put(db, session.id, reported)
         if known.hook is None:
+            answer = texts.still_new(db, session.id)
+            if beliefs.may_have_missed_turns(known, claim):
+                self.journal.append(db, *answer.missed_by(session.id))
             self.corrections.correct(db, report, answer.added_to)
             return None
         if beliefs.has_background_ended(known, claim):
@@ -219,7 +243,7 @@ class SessionFilesWatch:
         record_end.end(db, self.journal, session, outcome=outcome, reason=reason)
 
 
-def _find_unhooked(db: Connection, entry: SessionEntry) -> SessionId | None:
+def _find_unhooked(db: Connection, entry: SessionEntry) -> Session | None:
     """Return the session whose file reports a turn's start or end, if no hook does."""
     if entry.claim is None:
         return None
@@ -227,7 +251,7 @@ def _find_unhooked(db: Connection, entry: SessionEntry) -> SessionId | None:
     if session is None:
         return None
     known = evidence.known(db, sessions.get(db, session))
-    return session if beliefs.needs_transcript(known, entry.claim) else None
+    return known.session if beliefs.needs_transcript(known, entry.claim) else None
 
 
 async def _set_when_cancelled(stop: anyio.Event) -> None:

@@ -5,24 +5,26 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from sqlite3 import Connection
 from typing import TypeVar
 
 import anyio
 
 from rookery.agents.transcripts import is_named_after, is_of_subagent, transcript_glob
+from rookery.model.evidence import Claim
 from rookery.model.facts import How, SessionId
+from rookery.model.lifecycle import Activity
 from rookery.model.sessions import Session
 from rookery.model.turn_texts import Answer
 from rookery.ports.clock import Clock
 from rookery.ports.transcript import Passage
-from rookery.store import sessions, transcripts, turns
+from rookery.store import transcripts
 from rookery.store.database import Database
 from rookery.tracking import exchanges
 from rookery.tracking.exchanges import FINAL
+from rookery.tracking.present_turns import PresentTurn, is_confirmed, present_turn, reported
 from rookery.tracking.transcript_files import ALL, END, TimeSpan, passages
 
 T = TypeVar("T")
@@ -35,6 +37,9 @@ PASSAGE_OVERHEAD_CHARACTERS = 20
 
 #: Seconds between two attempts to read the last message of a turn.
 RETRY_SECONDS = 0.05
+
+#: Text that an agent writes later than this after its file reports idle is of another turn.
+MAX_TEXT_DELAY = timedelta(seconds=0.1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ class TranscriptReader:
         Reads up to ``tries`` times, until the entry ends a turn. Returns ``None`` if the
         transcript cannot be found.
         """
-        turn = await database.read(partial(_present_turn, session=session))
+        turn = await database.read(partial(present_turn, session=session))
         if not turn.has_transcript:
             return None
         read = partial(self._read_end, turn, until or self.clock.now())
@@ -128,7 +133,7 @@ class TranscriptReader:
         It is the answer to the turn's own prompt. Prompts that were typed by hand meanwhile are
         turns of their own. Returns ``None`` if the transcript has nothing of the turn.
         """
-        turn = await database.read(partial(_present_turn, session=session))
+        turn = await database.read(partial(present_turn, session=session))
         if not turn.prompt:
             return await self.answer(database, session)
         path, found = await self._exchanges(turn)
@@ -140,33 +145,60 @@ class TranscriptReader:
         is_new = path != turn.session.transcript_path
         return replace(answer, path=path) if is_new else answer
 
+    async def reported_turns(
+        self, database: Database, session: SessionId, claim: Claim, *, tries: int
+    ) -> Answer | None:
+        """Return the texts of the turns that a session file reports, and that no hook does.
+
+        Reads up to ``tries`` times, until the claim is confirmed: the agent writes its last
+        words a moment later. Returns ``None`` if the transcript cannot be found.
+        """
+        turn = await database.read(partial(present_turn, session=session))
+        until = claim.at + MAX_TEXT_DELAY if claim.activity is Activity.IDLE else None
+        path, found = await self._exchanges(turn, until)
+        # The transcript of a new conversation is written after its first turn has begun.
+        while turn.has_transcript and tries > 1 and not is_confirmed(found, claim):
+            tries -= 1
+            await self.clock.sleep(RETRY_SECONDS)
+            path, found = await self._exchanges(turn, until)
+        if not path:
+            return None
+        answer = reported(turn, found, claim)
+        return replace(answer, path=path) if path != turn.session.transcript_path else answer
+
     async def has_prompt(self, database: Database, session: SessionId) -> bool:
         """Return whether the transcript has an entry of the current turn."""
-        turn = await database.read(partial(_present_turn, session=session))
+        turn = await database.read(partial(present_turn, session=session))
         _, found = await self._exchanges(turn)
         asked = exchanges.AskedTurn(turn.prompt, turn.started_at)
         return exchanges.find(found, asked) is not None
 
     async def missed_answers(self, database: Database, session: SessionId) -> list[Answer]:
         """Return the turns in a transcript after the last known one, each with its prompt."""
-        turn = await database.read(partial(_present_turn, session=session))
+        turn = await database.read(partial(present_turn, session=session))
         _, found = await self._exchanges(turn)
         answers = [each.answer for each in found if each.prompt]
         return [each for each in answers if not each.is_running]
 
-    async def _exchanges(self, turn: PresentTurn) -> tuple[str, list[exchanges.PromptEntry]]:
+    async def _exchanges(
+        self, turn: PresentTurn, until: datetime | None = None
+    ) -> tuple[str, list[exchanges.PromptEntry]]:
         """Return the path of a transcript, and what it has since the last turn ended."""
         if not turn.has_transcript:
             return "", []
-        return await _in_thread(partial(self._read_exchanges, turn), self._turn_reads)
+        read = partial(self._read_exchanges, turn, until or self.clock.now())
+        return await _in_thread(read, self._turn_reads)
 
-    def _read_exchanges(self, turn: PresentTurn) -> tuple[str, list[exchanges.PromptEntry]]:
+    def _read_exchanges(
+        self, turn: PresentTurn, until: datetime
+    ) -> tuple[str, list[exchanges.PromptEntry]]:
         path = self.find(turn.session)
         if not path:
             return "", []
-        span = TimeSpan(turn.since, self.clock.now())
-        latest = list(passages(turn.session.agent, path, span, limit=END))
-        return path, exchanges.divide(reversed(latest))
+        span = TimeSpan(turn.window_start, until)
+        found = list(passages(turn.session.agent, path, span, limit=END))[::-1]
+        new = exchanges.since_turn(found, turn.last, ended_at=turn.since)
+        return path, exchanges.divide(new)
 
     async def messages_of_turn(
         self, database: Database, session: SessionId, *, tries: int
@@ -175,7 +207,7 @@ class TranscriptReader:
         last = await self.last_entry(database, session, tries=tries)
         if last is None or last.passage is None or last.passage.kind != "words":
             return ()
-        turn = await database.read(partial(_present_turn, session=session))
+        turn = await database.read(partial(present_turn, session=session))
         read = partial(_messages_of_turn, turn, last.path, self.clock.now())
         return await _in_thread(read, self._turn_reads)
 
@@ -229,35 +261,6 @@ def _messages_of_turn(turn: PresentTurn, path: str, until: datetime) -> Sequence
 
 async def _in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
-
-
-@dataclass(frozen=True, slots=True)
-class PresentTurn:
-    """A session and its current turn."""
-
-    session: Session
-    since: datetime  #: entries after this time belong to the turn
-    prompt: str  #: empty if the start of the turn was only observed
-    started_at: datetime
-
-    @property
-    def has_transcript(self) -> bool:
-        """Whether there may be a transcript."""
-        known, native_id = self.session.transcript_path, self.session.native_id or ""
-        return bool(known or transcript_glob(self.session.agent, native_id))
-
-
-def _present_turn(db: Connection, session: SessionId) -> PresentTurn:
-    """Return the current turn of a session: everything since the end of the one before.
-
-    The start of a turn may become known only after the turn was answered.
-    """
-    current = sessions.get(db, session)
-    since = turns.last_end(db, session) or current.created_at
-    last = turns.of_session(db, session, last=1)
-    is_open = bool(last) and last[0].ended_at is None
-    prompt, started_at = (last[0].prompt, last[0].started_at) if is_open else ("", since)
-    return PresentTurn(current, since, prompt, started_at)
 
 
 def read(agent: str, paths: Sequence[str], requested: TranscriptRange) -> list[Passage]:

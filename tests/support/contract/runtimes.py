@@ -32,6 +32,8 @@ DEMO = (sys.executable, "-I", "-m", "rookery.programs.demo")
 
 STUBBORN = (sys.executable, "-I", str(Path(__file__).with_name("stubborn_program.py")))
 
+SUSPENDING = (sys.executable, "-I", str(Path(__file__).with_name("suspending_program.py")))
+
 
 class Bench(Protocol):
     @property

@@ -109,7 +109,8 @@ def test_an_agents_own_file_tells_what_no_hook_does(
     ("activity", "claim", "happened"),
     [
         (WORKING, IDLE, [facts.TurnEnded(S)]),
-        (PERMISSION, IDLE, [INTERRUPTED]),
+        # The transcript says how: it was denied, or it was answered and the turn finished.
+        (PERMISSION, IDLE, [facts.TurnEnded(S)]),
         (IDLE, WORKING, [facts.TurnStarted(S, "")]),
     ],
 )
@@ -298,6 +299,21 @@ def test_hooks_get_time_to_report_what_the_file_says(
     assert found == seconds
 
 
+@pytest.mark.spec("C8", "A7")
+@pytest.mark.parametrize(
+    ("file", "is_missed"),
+    [(None, True), (("idle", EARLIER), True), (("idle", LATER), False)],
+)
+def test_an_idle_agent_whose_file_makes_a_new_claim_may_have_been_busy(
+    file: tuple[str, datetime] | None, is_missed: bool
+) -> None:
+    claim = Claim(IDLE, LATER)
+
+    assert beliefs.may_have_missed_turns(known(IDLE, file=file), claim) is is_missed
+    assert beliefs.needs_transcript(known(IDLE, file=file), claim) is is_missed
+    assert not beliefs.may_have_missed_turns(known(WORKING, file=file), claim)
+
+
 @pytest.mark.spec("C8")
 @pytest.mark.parametrize(
     ("activity", "claim", "hook", "is_needed"),
@@ -306,7 +322,9 @@ def test_hooks_get_time_to_report_what_the_file_says(
         (IDLE, PERMISSION, None, True),
         (WORKING, IDLE, None, True),
         (WORKING, IDLE, NOW, False),
-        (PERMISSION, IDLE, None, False),
+        (PERMISSION, IDLE, None, True),
+        (PERMISSION, IDLE, NOW, False),
+        (QUESTION, IDLE, None, True),
         (WORKING, WORKING, None, False),
     ],
 )

@@ -32,6 +32,7 @@ REMARKS = (
     facts.SessionRequested,
     facts.SessionRecovered,
     facts.OutputMissed,
+    facts.ProgramContinued,
     facts.MessageWritten,
     facts.MessageWithdrawn,
     facts.MessageEdited,

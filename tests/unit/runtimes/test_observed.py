@@ -161,12 +161,16 @@ async def test_a_signal_reaches_the_agent_and_what_it_started_and_nobody_else(
 
 @pytest.mark.spec("B0")
 @pytest.mark.parametrize(
-    ("is_in_front", "why"),
-    [(False, BlockedReason.BACKGROUND), (None, BlockedReason.ENDED)],
+    ("is_in_front", "why", "what_to_do"),
+    [(False, BlockedReason.BACKGROUND, "type `fg`"), (None, BlockedReason.ENDED, "")],
     ids=["put into the background", "has ended"],
 )
 async def test_nothing_is_typed_where_keys_would_reach_a_shell(
-    tmp_path: Path, clock: FakeClock, is_in_front: bool | None, why: BlockedReason
+    tmp_path: Path,
+    clock: FakeClock,
+    is_in_front: bool | None,
+    why: BlockedReason,
+    what_to_do: str,
 ) -> None:
     table = FakeTable()
     runtime = ObservedRuntime("tmux", tmp_path, clock, table, typing=2.0)
@@ -181,6 +185,7 @@ async def test_nothing_is_typed_where_keys_would_reach_a_shell(
     assert isinstance(blocked, Blocked)
     assert blocked.obstacle
     assert blocked.obstacle.code is why
+    assert what_to_do in blocked.obstacle.detail
     with pytest.raises(Occupied) as refused:
         await runtime.terminal(IT).press("enter")
     assert refused.value.obstacle == blocked.obstacle

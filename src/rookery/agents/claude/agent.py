@@ -118,6 +118,7 @@ CLAUDE = Agent(
         interrupt=("escape",),
         clearing=("ctrl-c",),
         quit="/exit",
+        suspends=True,
         stop_subagents=(
             "ctrl-x",
             "ctrl-k",

@@ -77,6 +77,7 @@ GEMINI = Agent(
         quit="/quit",
         # It expands each one, even in an e-mail address, unless it is escaped.
         mentions=re.compile(r"@(?![ \t\n]|\Z)"),
+        suspends=True,
         pasted=re.compile(r"(?:\[Pasted Text: \d+ (?:lines|chars)(?: #\d+)?\]\s*)+"),
     ),
     screen=ScreenDialect(read=screen.read, keys=KEYS, speech=screen.SPEECH),

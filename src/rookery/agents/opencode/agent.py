@@ -165,6 +165,7 @@ OPENCODE = Agent(
         interrupt=("escape", "escape"),  # the first one only asks for a second
         clearing=("ctrl-u", "ctrl-k") * 25,  # ctrl-c would end OpenCode if its box were empty
         quit="/exit",
+        suspends=True,
         pasted=re.compile(r"(?:\[Pasted ~\d+ lines\]\s*)+"),
     ),
     screen=ScreenDialect(read=screen.read, keys=KEYS),

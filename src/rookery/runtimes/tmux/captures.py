@@ -67,6 +67,7 @@ class PaneSnapshot:
     shown: str = ""  #: the receipt of the message last seen in the box
     pastes: int = 1  #: how often the last message was pasted
     tty: str = ""  #: the terminal device of the program
+    takes_lines: bool = False  #: the terminal passes on whole lines: its program reads no keys
 
 
 async def read_screen(
@@ -138,23 +139,42 @@ async def look_around(server: AnyServer, pane: str) -> PaneSnapshot:
         shown=shown,
         pastes=int(pastes or 1),
         tty=tty,
+        takes_lines=takes_lines(tty),
     )
 
 
 def unread_bytes(tty: str) -> int | None:
     """Return how much input a program has not read from its terminal; none if unknown."""
     try:
-        terminal = os.open(tty, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with _opened(tty) as terminal:
+            count = array.array("i", [0])
+            fcntl.ioctl(terminal, termios.FIONREAD, count)
     except OSError:
         return None
+    return count[0]
+
+
+def takes_lines(tty: str) -> bool:
+    """Return whether a terminal passes on whole lines, as it does before a program uses it.
+
+    A program that reads single keys has switched that off. False if it is unknown.
+    """
     try:
-        count = array.array("i", [0])
-        fcntl.ioctl(terminal, termios.FIONREAD, count)
-    except OSError:
-        return None
+        with _opened(tty) as terminal:
+            _, _, _, local_modes, *_ = termios.tcgetattr(terminal)
+    except (OSError, termios.error):
+        return False
+    return bool(local_modes & termios.ICANON)
+
+
+@contextmanager
+def _opened(tty: str) -> Iterator[int]:
+    """Open a terminal device without making it the daemon's own. Raises ``OSError``."""
+    terminal = os.open(tty, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        yield terminal
     finally:
         os.close(terminal)
-    return count[0]
 
 
 async def _captured(

@@ -41,8 +41,7 @@ from rookery.runtimes.tmux.observed_screens import (
     ObservedTerminal,
     ScreenCaptures,
 )
-from rookery.runtimes.tmux.output_activity import Chore
-from rookery.runtimes.tmux.panes import Pane
+from rookery.runtimes.tmux.panes import Chore, Pane
 from rookery.runtimes.tmux.places import Place, UserPlace
 from rookery.runtimes.tmux.server import ServerSite
 from rookery.runtimes.tmux.terminal import press_in_turn
@@ -55,6 +54,8 @@ _log = logging.getLogger(__name__)
 TYPED_INTERVAL_SECONDS = 0.1
 
 NOT_OURS = "Rookery did not start it"
+
+_IN_BACKGROUND = "it is in the background of its shell; type `fg` in its pane."
 
 
 class ObservedRuntime:
@@ -195,7 +196,7 @@ class ObservedRuntime:
         if (process := self._find_process(observed)) is None:
             raise safe_input.program_ended()
         if not process.is_in_front:
-            raise Occupied(BlockedReason.BACKGROUND, "it was put into the background.")
+            raise Occupied(BlockedReason.BACKGROUND, _IN_BACKGROUND)
 
     def _find_process(self, observed: ObservedPane) -> SeenProcess | None:
         process = self._table.look(observed.process.pid)

@@ -15,8 +15,7 @@ from rookery.ports.runtime import Changed, FellQuiet, Sighting
 from rookery.processes import Process
 from rookery.runtimes.tmux import captures, safe_input
 from rookery.runtimes.tmux.control import TmuxRefused
-from rookery.runtimes.tmux.output_activity import Chore
-from rookery.runtimes.tmux.panes import Pane
+from rookery.runtimes.tmux.panes import Chore, Pane
 from rookery.runtimes.tmux.places import UserPlace
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.terminal import PaneTerminal

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
 
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Changed, FellQuiet, Sighting, Skipped
 from rookery.runtimes.tmux import floods, scrollback
-from rookery.runtimes.tmux.panes import Pane
+from rookery.runtimes.tmux.panes import Chore, Pane
 from rookery.runtimes.tmux.server import Server
+from rookery.runtimes.tmux.suspended import SuspendedPrograms
 
 #: Seconds from a screen change to its report: a redraw comes in many pieces.
 SETTLE_SECONDS = 0.15
@@ -25,9 +25,6 @@ QUIET_CHECK_SECONDS = 0.25
 
 #: Seconds before a screen is reported again if the last check had no result.
 REPORT_AGAIN_SECONDS = 5.0
-
-#: A task that an event causes and that takes a while.
-Chore: TypeAlias = Callable[[], Coroutine[None, None, None]]
 
 
 @dataclass(slots=True)
@@ -39,6 +36,7 @@ class PaneActivity:
     clock: Clock
     sightings: asyncio.Queue[Sighting]
     chores: asyncio.Queue[Chore]
+    suspended: SuspendedPrograms
     _unsettled: set[SessionId] = field(default_factory=set)  #: printed, and are not quiet yet
     _sweeping: asyncio.TimerHandle | None = None
 
@@ -72,6 +70,7 @@ class PaneActivity:
 
     def note(self, pane: Pane) -> None:
         """Report a change after a short delay, and later that the session is quiet."""
+        self.suspended.note(pane)
         loop = asyncio.get_running_loop()
         if pane.changing is None and pane.is_attended:
             pane.changing = loop.call_later(SETTLE_SECONDS, self._changed, pane)

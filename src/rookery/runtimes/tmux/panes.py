@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from rookery.model.facts import SessionId
 from rookery.ports.agent import Agent
@@ -16,6 +18,19 @@ from rookery.runtimes.tmux.places import Place
 _BRACKETED = b"\x1b[?2004"
 
 _WIPE = b"\x1b[3J"
+
+#: A task that an event causes and that takes a while.
+Chore: TypeAlias = Callable[[], Coroutine[None, None, None]]
+
+
+@dataclass(slots=True)
+class Suspension:
+    """What is known of a program that ctrl-z may have suspended."""
+
+    tty: str = ""  #: the terminal device; empty if it was not looked up yet
+    has_read_keys: bool = False  #: it was seen to read single keys: it is up
+    attempts: int = 0  #: how often it was told to continue since it last read keys
+    check: asyncio.TimerHandle | None = None  #: the next look at it
 
 
 @dataclass(slots=True)
@@ -43,6 +58,7 @@ class Pane:
     watch: ExitWatch | None = None  #: reports the end of its process
     window: str = ""  #: the tmux window that is linked into the hub
     server: Process | None = None  #: the tmux server that holds it
+    suspension: Suspension = field(default_factory=Suspension)
     #: Its program, with the start time: the pid may be reused before a signal is sent.
     process: Process | None = field(init=False)
 
@@ -91,6 +107,9 @@ class Pane:
         if self.changing:
             self.changing.cancel()
             self.changing = None
+        if self.suspension.check:
+            self.suspension.check.cancel()
+            self.suspension.check = None
         if self.watch:
             self.watch.cancel()
             self.watch = None

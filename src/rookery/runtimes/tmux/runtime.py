@@ -42,12 +42,13 @@ from rookery.processes.exit_watch import ExitWatch
 from rookery.runtimes.tmux import captures, exit_status, listing, safe_input, sizes
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.delivery_steps import TypedDelivery
-from rookery.runtimes.tmux.output_activity import Chore, PaneActivity
-from rookery.runtimes.tmux.panes import Pane
+from rookery.runtimes.tmux.output_activity import PaneActivity
+from rookery.runtimes.tmux.panes import Chore, Pane
 from rookery.runtimes.tmux.places import Place
 from rookery.runtimes.tmux.protocol import Event, Notice, Output, Paused, line
 from rookery.runtimes.tmux.server import HUB, Server, ServerSite
 from rookery.runtimes.tmux.server_options import SIZE
+from rookery.runtimes.tmux.suspended import SuspendedPrograms
 from rookery.runtimes.tmux.terminal import PaneTerminal, press_in_turn
 from rookery.runtimes.tmux.typist import Typist
 
@@ -77,8 +78,9 @@ class TmuxRuntime:
         self._looks_for_cut_off = False
         self.server = server(site, clock, hear=self._hear, on_connect=self._relink_panes)
         self._typing = typing
+        suspended = SuspendedPrograms(self.server, clock, self._sightings, self._chores)
         self._activity = PaneActivity(
-            self._panes, self.server, clock, self._sightings, self._chores
+            self._panes, self.server, clock, self._sightings, self._chores, suspended
         )
 
     async def keep(self) -> None:

@@ -55,6 +55,8 @@ KEYS = {
 #: Characters of a dialog that are quoted in the reason why a message waits.
 SHOWN_CHARACTERS = 160
 
+_SUSPENDED = "it was suspended with ctrl-z; SIGCONT to its process makes it continue."
+
 
 def require_free(around: PaneSnapshot, view: View | None, *, typing_since: float) -> None:
     """Raise ``Occupied`` if a key pressed now could do harm.
@@ -73,6 +75,8 @@ def require_free(around: PaneSnapshot, view: View | None, *, typing_since: float
 
 def _require_visible_box(view: View) -> None:
     """Raise ``Occupied`` if keys would not reach the input box."""
+    if view.is_suspended:
+        raise Occupied(BlockedReason.SUSPENDED, _SUSPENDED)
     if view.dialog:
         text = shortened(view.dialog.text, SHOWN_CHARACTERS)
         raise Occupied(BlockedReason.DIALOG, f"a dialog is open: {text}.")

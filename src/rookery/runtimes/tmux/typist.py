@@ -222,8 +222,13 @@ class Typist:
     async def _survey(self) -> tuple[PaneSnapshot, View | None]:
         pane = self.pane
         around = await captures.look_around(self.server, pane.place.pane)
-        dialect = pane.agent.screen
-        return around, dialect.read(around.screen) if dialect else None
+        if (dialect := pane.agent.screen) is None:
+            return around, None
+        pane.suspension.has_read_keys |= not around.takes_lines
+        if pane.agent.input.suspends and around.takes_lines:
+            # What is on the screen is the rest of what the program has drawn before.
+            return around, View(is_suspended=True)
+        return around, dialect.read(around.screen)
 
     def _state(self, parcel: Parcel, around: PaneSnapshot, view: View | None) -> DeliveryState:
         is_entered = around.entered == parcel.receipt
