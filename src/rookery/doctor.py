@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -85,6 +85,7 @@ def examine(
     return [
         Check("python", ok=True, detail=platform.python_version()),
         _tmux(),
+        _next_config(home),
         *_folders(home),
         _disk(home),
         _database(home) if home.database.exists() else _lost_database(home),
@@ -124,6 +125,14 @@ def _config(home: Home) -> Check:
     is_there = home.settings.exists()
     detail = f"{home.settings} is right" if is_there else "there is none: defaults hold"
     return Check("config", ok=True, detail=detail)
+
+
+def _next_config(home: Home) -> Check:
+    """Check the configuration file of a running daemon, which has read an earlier version."""
+    if (check := _config(home)).ok:
+        return check
+    detail = f"{check.detail} The daemon runs with what it read before; it cannot start again."
+    return replace(check, detail=detail, advice="rookery config check")
 
 
 def rules_in_force(book: RulesFile) -> Check:

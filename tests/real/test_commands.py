@@ -477,3 +477,18 @@ def completed(rookery: Rookery, line: str, word: int) -> subprocess.CompletedPro
         text=True,
         check=False,
     )
+
+
+@pytest.mark.spec("I5")
+def test_a_configuration_that_was_broken_meanwhile_is_said_before_it_is_needed(
+    cold: Rookery,
+) -> None:
+    cold.up()
+    cold.configure("[[[broken")
+
+    doctor, down = cold.run("doctor"), cold.run("down")
+    cold.reap()
+
+    assert "look  config" in doctor.stdout
+    assert down.returncode == 0
+    assert "The next `rookery up` will fail:" in down.stderr

@@ -20,6 +20,9 @@ RETRIES = '\nCLAUDE_CODE_MAX_RETRIES = "1"\n'
 #: The seconds of the present turn, as Claude Code shows them.
 SECONDS = re.compile(r"… \((\d+)s\b")
 
+#: The empty input box in shell mode.
+EMPTY_SHELL_BOX = re.compile(r"^!\s*$", re.MULTILINE)
+
 
 @pytest.fixture
 def settings(cold: Rookery, models: ModelServer) -> Rookery:
@@ -229,8 +232,8 @@ def test_a_program_that_is_suspended_where_no_shell_is_continues_and_words_arriv
     idle = person.hear(person.rookery.send("it", "say: to a suspended program"))
     message = person.rookery.send("it", "gate: slow;; say: over")
     person.see("esc to interrupt")
-    person.press("C-z")
-    eventually(lambda: continuations(person.rookery) == 2)
+    # Right after the start of a turn, Claude Code may miss a key.
+    person.press_until("C-z", lambda _: continuations(person.rookery) == 2, each=10.0)
     models.open_gate("slow")
     working = person.hear(message)
 
@@ -245,3 +248,36 @@ def continuations(rookery: Rookery) -> int:
         query = "select count(*) from entries where kind = 'program-continued'"
         (count,) = db.execute(query).fetchone()
     return int(count)
+
+
+@pytest.mark.spec("A2", "C2", "E6")
+def test_a_shell_command_that_a_person_types_is_a_turn_and_words_wait_for_it(
+    person: Person,
+) -> None:
+    person.ask("say: before")
+    flag = person.rookery.folder / "go"
+
+    run(person, f"until [ -e {flag} ]; do sleep 0.1; done; echo reached")
+    eventually(lambda: person.session["activity"] == "working")
+    message = person.rookery.send("it", "say: after it")
+    waited = person.rookery.step(message)[0]
+    flag.touch()
+    after = person.hear(message)
+    run(person, "echo quick")
+    eventually(lambda: len(person.turns) == 4)
+    eventually(lambda: person.session["activity"] == "idle")
+
+    _, slow, _, quick = person.turns
+    assert waited == "pending"
+    assert after == Done("say: after it", "after it", "finished")
+    assert (slow.prompt[:9], slow.how) == ("! until [", "finished")
+    assert "bash-input" in slow.answer
+    assert (quick.prompt, quick.how) == ("! echo quick", "finished")
+    assert "quick" in quick.answer
+
+
+def run(person: Person, command: str) -> None:
+    """Have Claude Code run a shell command: "!" switches its empty box to shell mode."""
+    person.press("!")
+    eventually(lambda: EMPTY_SHELL_BOX.search(person.screen))
+    person.enter(command)

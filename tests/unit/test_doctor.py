@@ -128,3 +128,22 @@ def change_schema(db: sqlite3.Connection, statement: str, values: Sequence[objec
     db.execute("pragma writable_schema = on")
     db.execute(statement, values)
     db.commit()
+
+
+@pytest.mark.spec("I5")
+def test_the_doctor_says_that_a_running_daemon_cannot_start_again_with_its_configuration(
+    home: Home,
+) -> None:
+    def config() -> Check:
+        checks = examine(home, Settings(), {}, agents={}, trouble=WELL)
+        (check,) = (each for each in checks if each.name == "config")
+        return check
+
+    well = config()
+    home.settings.write_text("[[[broken")
+    broken = config()
+
+    assert well.ok
+    assert (broken.ok, broken.advice) == (False, "rookery config check")
+    assert "is not TOML" in broken.detail
+    assert broken.detail.endswith("it cannot start again.")

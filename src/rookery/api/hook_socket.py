@@ -16,7 +16,7 @@ from rookery.api.hook_line import LARGEST, USUAL, HeldBytes, HookLine
 from rookery.api.spool import Lane, Spool, lane_of
 from rookery.api.spooled_calls import POISON, read_spooled, take_in, visible
 from rookery.hook_protocol import Hook, events_in, read_body
-from rookery.model.errors import HookUnreadable, RookeryError
+from rookery.model.errors import HookUnreadable, RookeryError, StoreLocked
 from rookery.model.permissions import RequestId, Verdict
 from rookery.permissions.decisions import Ask, Pass, Ruling, WaitForAnswer
 from rookery.permissions.offline_answers import OfflineAnswers, situation
@@ -93,6 +93,8 @@ class HookSocket:
         """Take in, in their order, the calls that could not reach the daemon."""
         try:
             await self._spool.drain()
+        except StoreLocked as error:
+            _log.warning("What was spooled could not be taken in; it stays. %s", error)
         except RETRYABLE_ERRORS:
             _log.exception("What was spooled could not be taken in; it stays.")
 

@@ -35,8 +35,10 @@ from rookery.client.daemon import StatusInfo, show_status, stop_daemon
 from rookery.environment import ask_login_shell
 from rookery.home import Home
 from rookery.model.errors import (
+    AgentUnknown,
     AlreadyRunning,
     Answered,
+    ConfigBroken,
     NotRunning,
     StoreBroken,
     TimedOut,
@@ -160,6 +162,17 @@ def down(*, as_json: bool) -> None:
         sys.exit(FAILED)
     stopped = status.json if status else {"pid": pid} if pid else None
     reply({"stopped": stopped}, _stopped_text(pid, status), as_json=as_json)
+    _warn_of_config(here)
+
+
+def _warn_of_config(here: Home) -> None:
+    """Warn that the next daemon cannot start with the configuration as it is."""
+    from rookery.config import check_agents, load  # noqa: PLC0415 - loads slowly
+
+    try:
+        check_agents(load(here.settings))
+    except (ConfigBroken, AgentUnknown) as error:
+        complain(f"The next `rookery up` will fail: {error}")
 
 
 def _stopped_text(pid: int | None, status: StatusInfo | None) -> str:

@@ -52,6 +52,10 @@ BETWEEN_TURNS_S = 5.0
 #: while it clears its conversation.
 PROMPT_HOOK_S = 1.0
 
+#: Seconds after which an agent that is busy without a prompt counts as working: a person has
+#: typed a shell command, for instance. While it clears its conversation it is busy for less.
+UNPROMPTED_S = 2.0
+
 Confidence: TypeAlias = Literal["sure", "likely", "unsure"]
 
 

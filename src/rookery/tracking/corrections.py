@@ -44,13 +44,14 @@ class Corrections:
         with suppress(SessionUnknown):  # it was deleted meanwhile
             grace_s = await self.database.read(partial(_grace_s, report=report))
             await self.journal.clock.sleep(grace_s)
-            if amend := await self._amendment(report):
-                await self.database.write(partial(self.correct, report=report, amend=amend))
+            amend = await self._amendment(report)
+            await self.database.write(partial(self.correct, report=report, amend=amend))
 
-    async def _amendment(self, report: FileReport) -> Amend | None:
+    async def _amendment(self, report: FileReport) -> Amend:
         """Read what the agent recorded about the claim of its file, outside of any transaction.
 
-        ``None`` if that shows that no turn has begun: the program does something of its own.
+        Without a prompt, the program may only do something of its own for a moment. It then
+        makes another claim soon, and ``correct`` drops this one.
         """
         activity, session = report.claim.activity, report.session
         if activity is Activity.IDLE:
@@ -60,9 +61,14 @@ class Corrections:
         if activity is Activity.WORKING:
             last = await self.conversations.last_entry(self.database, session)
             if last and not last.prompt:
-                return None
+                await self.journal.clock.sleep(self._unprompted_s(report))
             return Answer(prompt=last.prompt if last else "").added_to
         return list
+
+    def _unprompted_s(self, report: FileReport) -> float:
+        """Return for how many more seconds an agent without a prompt may count as idle."""
+        busy_s = (self.journal.clock.now() - report.claim.at).total_seconds()
+        return max(beliefs.UNPROMPTED_S - busy_s, 0.0)
 
     def correct(self, db: Connection, report: FileReport, amend: Amend = list) -> None:
         """Record what must have happened, if the file still makes the same claim."""

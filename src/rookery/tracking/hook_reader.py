@@ -22,6 +22,7 @@ from rookery.ports.agent import Agent, HookDialect
 from rookery.ports.clock import Clock
 from rookery.store import session_bindings
 from rookery.store.database import Database
+from rookery.tracking import stop_hooks
 from rookery.tracking.edited_files import EditedFileFinder
 from rookery.tracking.hook_callers import HookCaller, NonAgentCallers
 from rookery.tracking.hook_senders import is_session_start_or_end
@@ -108,6 +109,29 @@ class HookReader:
         if hook.badge is None or is_session_start_or_end(sender):
             caller.look(self.non_agents)
         return caller
+
+    async def find_unseen_prompt(self, hook: Hook, content: HookContent) -> str:
+        """Read the prompt of a turn that stops, if no hook has reported it.
+
+        Claude's hooks do not report a shell command that a person types after "!", and the
+        model answers its output.
+        """
+        conversations = self.conversations
+        if (
+            hook.pid is None
+            or conversations is None
+            or not content.hooks.read_stop(hook.payload)
+        ):
+            return ""
+        find = partial(session_bindings.known, sender=content.sender)
+        if (session := await self.database.read(find)) is None:
+            return ""
+        if await self.database.read(partial(stop_hooks.has_prompt, session=session)):
+            return ""
+        last = await conversations.last_entry(
+            self.database, session, tries=MAX_TRANSCRIPT_TRIES
+        )
+        return last.prompt if last else ""
 
     async def find_ending(self, hook: Hook, content: HookContent) -> Answer:
         """Read a turn's outcome or messages from the transcript, if the hook is incomplete."""

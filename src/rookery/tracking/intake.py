@@ -113,6 +113,7 @@ class Intake:
         at = min(hook.at or now, now)  # a spooled call may have waited for long
         caller = self._reader.look_at_caller(hook, sender)
         ending = await self._reader.find_ending(hook, read)
+        prompt = await self._reader.find_unseen_prompt(hook, read)
         edits = await self._reader.find_edits(hook, read)
 
         def take_in(db: Connection) -> Ruling | KeepWorking | PromptNote:
@@ -131,7 +132,7 @@ class Intake:
             if held_stop := self._hold(db, hooks, hook, session):
                 return held_stop
             told = [explained(fact, ending) for fact in hooks.read(hook.payload, session)]
-            for fact in told:
+            for fact in stop_hooks.with_unseen_prompt(db, told, prompt):
                 self._write(db, fact, at=at)
             note_edits(db, self.journal, session, edits, at=at)
             self.permissions.ask_again(db, session)

@@ -14,6 +14,8 @@ import pytest
 
 from rookery.agents.catalog import AGENTS
 from rookery.api.hook_socket import HookSocket
+from rookery.api.spool import Spool
+from rookery.model.errors import StoreLocked
 from rookery.permissions.decisions import Permissions
 from rookery.permissions.offline_answers import OfflineAnswers
 from rookery.permissions.rules_file import RulesFile
@@ -191,3 +193,19 @@ async def test_a_permission_was_asked_for_when_its_hook_ran_not_when_it_is_taken
         return [datetime.fromisoformat(row[0]) for row in rows]
 
     assert await store.read(times) == [datetime.fromtimestamp(2, UTC)] * 3
+
+
+@pytest.mark.spec("K4")
+async def test_a_locked_database_is_one_sentence_in_the_log(
+    hook_socket: HookSocket, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def drain(spool: Spool) -> None:
+        raise StoreLocked("database is locked")
+
+    monkeypatch.setattr(Spool, "drain", drain)
+
+    await hook_socket.drain()
+
+    (record,) = caplog.records
+    assert (record.levelname, record.exc_info) == ("WARNING", None)
+    assert "it stays. Another program has locked the database" in record.getMessage()

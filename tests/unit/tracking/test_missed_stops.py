@@ -11,7 +11,7 @@ from sqlite3 import Connection, OperationalError
 import anyio
 import pytest
 
-from rookery.model.beliefs import BETWEEN_TURNS_S, GRACE_S, PROMPT_HOOK_S, FileReport
+from rookery.model.beliefs import BETWEEN_TURNS_S, GRACE_S, UNPROMPTED_S, FileReport
 from rookery.model.evidence import Claim, Evidence
 from rookery.model.facts import (
     Fact,
@@ -275,7 +275,7 @@ async def test_an_agent_that_seems_to_work_while_it_clears_begins_no_turn(desk: 
             await desk.clock.someone_sleeps()  # for the hook of a prompt
             rested = Evidence("registry", "idle", desk.clock.now())
             await desk.database.write(lambda db: evidence.put(db, S, rested))
-            desk.clock.advance(PROMPT_HOOK_S)
+            desk.clock.advance(UNPROMPTED_S)
 
     assert await desk.turns() == [("One.", "Yes.", "finished")]
 
@@ -315,15 +315,19 @@ async def test_a_file_that_says_it_works_begins_a_turn_with_what_was_typed(desk:
 
 
 @pytest.mark.spec("C8", "A6")
-async def test_a_program_that_works_without_a_prompt_begins_no_turn(desk: Desk) -> None:
+async def test_a_program_that_works_for_long_without_a_prompt_has_begun_a_turn(
+    desk: Desk,
+) -> None:
+    """A person runs a shell command, which the agent records once it is done."""
     desk.write(PROMPT, WORDS)
     await desk.tell(TurnStarted(S, "Go.", "a"), TurnEnded(S, "Done.", turn="a"))
     desk.clock.advance(1)
-    works = FileReport(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
+    began = desk.clock.now()
 
-    await believe(desk, works)
+    await believe(desk, FileReport(S, Claim(Activity.WORKING, began), Activity.IDLE))
 
-    assert await desk.turns() == [("Go.", "Done.", "finished")]
+    assert await desk.turns() == [("Go.", "Done.", "finished"), ("", "", "")]
+    assert desk.clock.now() - began >= timedelta(seconds=UNPROMPTED_S)
 
 
 @pytest.mark.spec("K4", "C8")
