@@ -118,6 +118,29 @@ def test_a_badge_learns_nothing_of_strangers_from_a_refusal(rookery: Rookery) ->
     assert "secret-two" not in told
 
 
+@pytest.mark.spec("K5")
+@pytest.mark.parametrize("prompt", ["permission: Bash ls", "question: Which?"])
+def test_a_badge_cannot_tell_whether_a_request_of_a_stranger_exists(
+    rookery: Rookery, prompt: str
+) -> None:
+    rookery.start("anna")
+    rookery.start("stranger")
+    rookery.send("stranger", prompt)
+    eventually(lambda: bool(rookery.client.get("permissions")["requests"]))
+    (request,) = rookery.client.get("permissions")["requests"]
+    anna = rookery.client_of(badge_of(rookery, "anna"))
+
+    said = []
+    for known in (request["id"], "deadbeef"):
+        with pytest.raises(Answered) as shown:
+            anna.get("permissions", known)
+        words = refusal(rookery, "anna", "permissions", known, "words", words="1")
+        yes = refusal(rookery, "anna", "permissions", known, "answer", decision="allow")
+        said.append([each.replace(known, "ID") for each in (str(shown.value), words, yes)])
+
+    assert said[0] == said[1]
+
+
 @pytest.mark.spec("K5", "A10")
 def test_no_option_is_smuggled_in_as_a_model_or_a_conversation(rookery: Rookery) -> None:
     rookery.start("anna")

@@ -349,3 +349,25 @@ def test_an_answer_to_a_dialog_is_none_to_another_that_begins_the_same(
     eventually(lambda: [each["id"] for each in asked(rookery)] not in ([], [first["id"]]))
     (second,) = asked(rookery)
     assert "touch evil" in second["input"]["text"]
+
+
+@pytest.mark.spec("D2")
+def test_the_dialog_about_a_skill_is_one_request_that_can_be_answered(
+    rookery: Rookery,
+) -> None:
+    skill = rookery.project / ".claude" / "skills" / "one" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: one\ndescription: x\n---\nDo it.\n")
+    rookery.home.rules.write_text('[[ask]]\ntool = "Skill"\n')
+    rookery.start("it", agent="claude")
+    call = {"skill": "one", "args": "a b"}
+
+    message = rookery.send("it", f"tool: Skill {json.dumps(call)};; say: done")
+    eventually(lambda: 'Use skill "one"' in rookery.screen("it") and bool(asked(rookery)))
+    (request,) = asked(rookery)
+    said = rookery.run("allow", request["id"])
+    rookery.client.get("messages", str(message), "answer", timeout=60)
+
+    assert request["source"] == "hook"
+    assert "Allowed" in said.stdout
+    assert asked(rookery) == []

@@ -282,6 +282,15 @@ def test_nothing_that_was_allowed_stays_allowed_and_no_key_is_pressed(
     assert [tuple(row) for row in rows] == [("none", "allowed"), ("none", "gone")]
 
 
+@pytest.mark.spec("I2")
+def test_no_permission_mode_of_a_backup_is_resumed(taken: Take, backup: Path) -> None:
+    run(backup, "update sessions set permission_mode = 'bypassPermissions'")
+
+    db = taken(backup)
+
+    assert {sessions.get(db, each).permission_mode for each in (ANNA, BERT)} == {""}
+
+
 def test_no_reader_is_shown_what_a_backup_says_happened(
     taken: Take, backup: Path, journal: Journal
 ) -> None:

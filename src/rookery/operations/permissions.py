@@ -122,9 +122,8 @@ async def show_request(context: Context, caller: Caller, params: OneParams) -> R
 
     def read(db: Connection) -> Request:
         request = requests.get(db, RequestId(params.permission))
-        allowed = reach(context, db, caller, Need.READ)
-        if allowed is not None and request.session not in allowed:
-            raise RequestUnknown(f"{params.permission!r}.")
+        if not _is_in_reach(context, db, caller, request):
+            raise requests.unknown(request.id)
         return with_accepted_answers(context, db, request)
 
     def is_delivered(db: Connection) -> bool:
@@ -141,6 +140,7 @@ async def answer_question(context: Context, caller: Caller, params: WordsParams)
 
     def write(db: Connection) -> Request:
         request = requests.get(db, RequestId(params.permission))
+        _require_known(context, db, caller, request)
         _require_told(context, db, caller, request)
         _require_asker(db, request, params.session)
         answers = spoken_answers(request, params.words)
@@ -161,6 +161,19 @@ def _require_asker(db: Connection, request: Request, name_or_id: str) -> None:
         raise BadInput(
             f"{request.id!r} is not a question of {name_or_id[:SHOWN_NAME_CHARACTERS]}."
         ) from None
+
+
+def _is_in_reach(context: Context, db: Connection, caller: Caller, request: Request) -> bool:
+    allowed = reach(context, db, caller, Need.READ)
+    return allowed is None or request.session in allowed
+
+
+def _require_known(context: Context, db: Connection, caller: Caller, request: Request) -> None:
+    """Refuse a request of a stranger as one that does not exist. Raises ``RequestUnknown``."""
+    asking = caller.identity.session
+    is_told = asking is not None and dialogs.was_told(db, request.id, asking)
+    if not is_told and not _is_in_reach(context, db, caller, request):
+        raise requests.unknown(request.id)
 
 
 def _require_told(context: Context, db: Connection, caller: Caller, request: Request) -> None:

@@ -114,7 +114,12 @@ def take_over(db: Connection, request: RequestId, call: Call, asking: Asking) ->
 def get(db: Connection, request: RequestId) -> Request:
     if found := find(db, request):
         return found
-    raise RequestUnknown(f"{request!r}. See them with:  rookery permissions")
+    raise unknown(request)
+
+
+def unknown(request: RequestId) -> RequestUnknown:
+    """Return the error for a request that does not exist, or not for the caller."""
+    return RequestUnknown(f"{request!r}. See them with:  rookery permissions")
 
 
 def find(db: Connection, request: RequestId) -> Request | None:

@@ -65,8 +65,10 @@ def disarm(db: Connection, readers: Iterable[str], *, at: datetime) -> list[Sess
 
 
 #: Stops all deliveries, key presses, open requests, relays, readings of transcripts,
-#: notifications, and the removal of worktrees.
+#: notifications, and the removal of worktrees. A resumed session gets its agent's own
+#: permission mode.
 _CHANGES = """
+update sessions set permission_mode = '';
 update messages set step = 'failed', waits_for = :reason, blocked_code = ''
     where step = 'pending';
 update messages set step = 'unsure', waits_for = :reason, blocked_code = ''

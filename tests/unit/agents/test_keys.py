@@ -274,6 +274,40 @@ def test_a_long_command_is_known_again_wherever_it_is_broken() -> None:
     assert dialog_subjects.is_about(shown, Call("tool", {"command": command}))
 
 
+USE_SKILL = f"""\
+{"─" * 80}
+ Use skill "one"?
+ Claude may use instructions, code, or files from this Skill.
+
+ Do you want to proceed?
+ ❯ 1. Yes
+   2. Yes, and don't ask again for one in /p
+   3. No
+
+ Esc to cancel · Tab to amend
+"""
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize(
+    ("call", "is_about"),
+    [
+        (Call("Skill", {"skill": "one", "args": "a b"}), True),
+        (Call("Skill", {"skill": "two"}), False),
+        (Call("mcp__docs__load", {"skill": "one"}), False),
+        (Call("Bash", {"command": "skill one"}), False),
+        (Call("Bash", {"command": 'Use skill "one"?'}), False),
+    ],
+)
+def test_a_dialog_about_a_skill_fits_only_a_call_of_that_skill(
+    call: Call, *, is_about: bool
+) -> None:
+    dialog = screen_of("claude").read(read_styled(USE_SKILL)).dialog
+
+    assert dialog
+    assert dialog_subjects.is_about(dialog, call) is is_about
+
+
 def test_a_tool_of_a_server_is_known_by_its_name() -> None:
     shown = Dialog("permission", "?", subjects=("docs - find_pages(query: x) (MCP)",))
 

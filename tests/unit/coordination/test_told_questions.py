@@ -13,7 +13,7 @@ from rookery.api.mcp.message_tools import AnswerArguments, SendArguments, send_m
 from rookery.api.mcp.tools import TOOLS
 from rookery.config import PermissionSettings, Settings
 from rookery.coordination import listeners
-from rookery.model.errors import BadInput, Forbidden
+from rookery.model.errors import BadInput, Forbidden, RequestUnknown
 from rookery.model.facts import InputAsked, SessionId
 from rookery.model.permissions import Call, Question, RequestId, Stop
 from rookery.model.permissions import Outcome as Verdicts
@@ -124,10 +124,15 @@ async def test_one_who_was_not_told_learns_nothing_of_a_question(
     request = await ask_for_colour(desk)
     tools = Tools(desk.context, stranger)
 
+    refusals = set()
     for session in (WORKER, "nobody"):
-        asked = SendArguments(session_id=session, answer_to=request, message="2")
-        with pytest.raises(Forbidden, match="only a session that was notified"):
-            await send_message(tools, asked)
+        for known in (request, "deadbeef"):
+            asked = SendArguments(session_id=session, answer_to=known, message="2")
+            with pytest.raises(RequestUnknown) as refused:
+                await send_message(tools, asked)
+            refusals.add(str(refused.value).replace(known, "ID"))
+
+    assert len(refusals) == 1
 
 
 @pytest.mark.spec("D6", "K5")

@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import tty
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from rookery.model.errors import NotificationDoubted, NotificationFailed
-from rookery.model.notifications import NotificationKind
-from rookery.notifications.channels.bell import bytes_for, is_own_terminal
-from rookery.notifications.channels.command import CommandNotifier, run_program
+from rookery.model.notifications import NotificationKind, safe_text
+from rookery.notifications.channels.bell import bytes_for, is_own_terminal, write_to
+from rookery.notifications.channels.command import CommandNotifier, as_json, run_program
 from rookery.notifications.channels.desktop import DesktopNotifier
 from tests.support.contract.notifiers import PATIENT, item, notification, recorded, recorder
 
@@ -118,6 +122,50 @@ async def test_osascript_gets_the_texts_as_arguments_of_a_fixed_script(tmp_path:
 
 def test_a_bell_without_text_is_one_character() -> None:
     assert bytes_for(notification(), with_text=False) == b"\a"
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, Path]]:
+    """Give the reading end of a terminal, and the path of the other."""
+    reading, writing = pty.openpty()
+    tty.setraw(writing)
+    yield reading, Path(os.ttyname(writing))
+    os.close(reading)
+    os.close(writing)
+
+
+def test_a_bell_that_a_terminal_takes_is_written_as_a_whole(
+    terminal: tuple[int, Path],
+) -> None:
+    reading, path = terminal
+    rung = bytes_for(notification(), with_text=True)
+
+    assert write_to(path, rung)
+    assert os.read(reading, 10_000) == rung
+
+
+def test_a_sequence_of_which_a_terminal_takes_a_part_is_ended_and_counts_as_not_sent(
+    terminal: tuple[int, Path],
+) -> None:
+    reading, path = terminal
+    too_much = b"\x1b]9;" + b"A" * 1_000_000
+
+    with ThreadPoolExecutor() as threads:
+        written = threads.submit(write_to, path, too_much)
+        shown = b""
+        while not shown.endswith(b"\x1b\\"):
+            shown += os.read(reading, 10_000)
+
+    assert not written.result()
+    assert len(shown) < len(too_much)
+
+
+async def test_a_program_gets_a_folder_without_control_characters() -> None:
+    content = as_json(notification(item(folder="/code/\x1b]0;x\x07\u202eapi")), "laptop")
+
+    (session,) = json.loads(content)["sessions"]
+    assert session["folder"] == safe_text("/code/\x1b]0;x\x07\u202eapi")
+    assert session["folder"].isprintable()
 
 
 def test_only_terminals_of_this_user_are_written_to(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from rookery.agents.shared import choices
+from rookery.agents.shared.dialog_subjects import skill_subject
 from rookery.model.permissions import PLAN
 from rookery.model.screens import Dialog, Screen, View, bounded
 
@@ -21,6 +22,8 @@ _DASHES = re.compile(r"╌{20,}.*")
 #: One tool with its one argument, as in ``Read(/etc/hosts)``; and an address.
 _ARGUMENT = re.compile(r"\w+\((?P<value>.+)\)")
 _NAMED = re.compile(r"url: (?P<value>.+)")
+#: The title of a dialog about a skill, whose arguments are not shown.
+_SKILL = re.compile(r'Use skill "(?P<name>.+)"\?')
 #: Shown in place of a call that is too long.
 _WITHHELD = "(value cannot be shown in full"
 #: The question whether the plan may be executed.
@@ -182,6 +185,8 @@ def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
     """Return the subject of a dialog: the whole command between the dashes, or its path."""
     above = list(inside[: options[0]] if options else inside)
     title = next((line.strip() for line in above if line.strip()), "")
+    if skill := _SKILL.fullmatch(title):
+        return (skill_subject(skill["name"]),)
     dashes = [row for row, line in enumerate(above) if _DASHES.fullmatch(line)]
     if len(dashes) < 2:  # noqa: PLR2004 - one above, one below
         subject_lines = [line.strip() for line in above if line.strip() and line[0] not in " ←"]

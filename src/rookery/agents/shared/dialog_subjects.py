@@ -12,6 +12,9 @@ from rookery.model.folders import absolute_path
 from rookery.model.permissions import DIALOG, TELLING, Call, Question
 from rookery.model.screens import Dialog, squeeze
 
+#: The tool that loads a skill.
+_SKILL = "Skill"
+
 #: The page that submits several answers, and the option that submits them.
 _REVIEW, _SUBMIT = "Review your answers", "Submit answers"
 
@@ -30,6 +33,8 @@ def is_about(  # noqa: PLR0911 - a table
     value = call.input.get(name)
     if dialog.is_cut:
         return isinstance(value, str) and _shows_part_of(dialog, value)
+    if call.tool == _SKILL and isinstance(skill := call.input.get("skill"), str):
+        return any(flat(each) == flat(skill_subject(skill)) for each in dialog.subjects)
     if not name:
         return any(_names(each, call.tool) for each in dialog.subjects)
     if not isinstance(value, str) or not value.strip():
@@ -37,6 +42,14 @@ def is_about(  # noqa: PLR0911 - a table
     if "path" in name.lower():
         return any(_is_path(each, value, call.folder) for each in dialog.subjects)
     return any(flat(each) == flat(value) for each in dialog.subjects)
+
+
+def skill_subject(name: str) -> str:
+    """Return the subject of a dialog about a skill.
+
+    No screen shows a NUL, so that no command can be taken for it.
+    """
+    return f"\0skill {name}"
 
 
 def _shows_part_of(dialog: Dialog, text: str) -> bool:

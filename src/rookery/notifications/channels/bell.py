@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+import select
 import stat
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
+
+from anyio import to_thread
 
 from rookery.model.errors import NotificationFailed
 from rookery.model.notifications import Notification, safe_text
 
 #: Characters of a notification that a terminal gets.
 MAX_SHOWN_CHARACTERS = 200
+
+#: Seconds for a terminal to take the end of a sequence.
+END_TIMEOUT_S = 1.0
 
 _BELL = "\a"
 
@@ -34,9 +41,10 @@ class BellNotifier:
 
     async def send(self, notification: Notification) -> None:
         rung = bytes_for(notification, with_text=self.text)
-        written = [write_to(each, rung) for each in dict.fromkeys(await self.terminals())]
+        terminals = dict.fromkeys(await self.terminals())
+        written = [await to_thread.run_sync(write_to, each, rung) for each in terminals]
         if not any(written):
-            raise NotificationFailed("no terminal of yours is attached to tmux.")
+            raise NotificationFailed("no terminal of yours that is attached to tmux takes it.")
 
 
 def bytes_for(notification: Notification, *, with_text: bool) -> bytes:
@@ -58,10 +66,26 @@ def is_own_terminal(path: Path) -> bool:
 
 
 def write_to(path: Path, content: bytes) -> bool:
-    """Write to a terminal of this user without waiting. False if that is not possible."""
+    """Write all of it to a terminal of this user. False if the terminal does not take it."""
     with _opened(path) as terminal, suppress(OSError):
-        return terminal is not None and os.write(terminal, content) > 0
+        if terminal is None:
+            return False
+        if os.write(terminal, content) == len(content):
+            return True
+        _end_sequence(terminal)
     return False
+
+
+def _end_sequence(terminal: int) -> None:
+    """End a sequence of which a terminal took a part: it would swallow what follows."""
+    ready = select.poll()
+    ready.register(terminal, select.POLLOUT)
+    rest = _END.encode()
+    until = monotonic() + END_TIMEOUT_S
+    while rest and (left := until - monotonic()) > 0:
+        if ready.poll(left * 1_000):
+            with suppress(BlockingIOError):
+                rest = rest[os.write(terminal, rest) :]
 
 
 @contextmanager

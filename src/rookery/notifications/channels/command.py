@@ -70,7 +70,7 @@ def _session(item: NotificationItem) -> dict[str, object]:
         "id": item.session,
         "name": safe_text(item.name),
         "agent": item.agent,
-        "folder": item.folder,
+        "folder": safe_text(item.folder),
         "text": item.text,
         "request": item.request,
         "at": item.at.isoformat(),
