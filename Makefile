@@ -31,7 +31,7 @@ system:
 	@scripts/progress "Installing Rookery itself" $(BIN)/python -m pip install \
 	  --progress-bar off --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
-	@echo "Ready. Next:  make up"
+	@echo "Ready.$(if $(filter up test,$(MAKECMDGOALS)),,  Next:  make up)"
 
 up: setup ## set up, then run the daemon here
 	@$(BIN)/rookery up

@@ -60,7 +60,7 @@ def test_menus_keep_words_back_and_another_conversation_is_the_same_session(
     rewinding = person.send_behind("say: behind a rewind")
     person.press("Enter")
     person.see("Conversation reverted")
-    eventually(lambda: "draft" in person.rookery.step(rewinding)[1])
+    eventually(lambda: "unsent text" in person.rookery.step(rewinding)[1])
     person.press("C-u")
     after_rewind = person.hear(rewinding)
 

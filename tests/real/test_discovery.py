@@ -227,7 +227,7 @@ def test_words_wait_for_somebodys_draft(rookery: Rookery, own: OwnTmux) -> None:
     own.shows(pane, "half a thou")
 
     message = rookery.send(name, "say: hello")
-    eventually(lambda: "draft" in rookery.step(message)[1])
+    eventually(lambda: "unsent text" in rookery.step(message)[1])
     own.press(pane, "C-u")
     eventually(lambda: rookery.step(message)[0] == "acknowledged")
     eventually(lambda: heard(own) == ["say: hello"])

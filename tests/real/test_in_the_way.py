@@ -112,7 +112,7 @@ def test_a_list_says_why_words_wait(rookery: Rookery) -> None:
         "Nothing was typed, because there is unsent text in its input box.",
     )
     assert why()["busy"] == (2, "it is working")
-    assert "1 message waits: somebody's draft" in listed
+    assert "1 message waits: there is unsent text" in listed
     assert "2 messages wait" in listed
 
 

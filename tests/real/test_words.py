@@ -202,7 +202,7 @@ def test_words_wait_for_a_person_who_types_and_for_their_draft(rookery: Rookery)
 
         message = rookery.send("typist", "say: hello")
         eventually(lambda: "typed there just now" in rookery.step(message)[1])
-        eventually(lambda: "draft" in rookery.step(message)[1])
+        eventually(lambda: "unsent text" in rookery.step(message)[1])
         shown = rookery.screen("typist")
         os.write(keyboard, b"\x15")
         eventually(lambda: rookery.step(message)[0] == "acknowledged")

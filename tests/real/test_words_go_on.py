@@ -88,7 +88,7 @@ def test_what_a_person_makes_of_an_interrupted_prompt_is_left_alone(
     eventually(lambda: "never mind" in rookery.screen("it"))
 
     message = rookery.send("it", "say: later")
-    eventually(lambda: "draft" in rookery.step(message)[1])
+    eventually(lambda: "unsent text" in rookery.step(message)[1])
 
     assert "never mind" in rookery.screen("it")
 

@@ -68,9 +68,32 @@ def explain(error: RookeryError, here: Home) -> str:
             return str(error)
 
 
+#: Words that begin a sentence. Any other first word may be a name, or what the user typed.
+_BEGINNINGS = frozenset(
+    {
+        *(
+            "a",
+            "an",
+            "at",
+            "attach",
+            "give",
+            "it",
+            "name",
+            "no",
+            "nothing",
+            "only",
+            "run",
+            "several",
+        ),
+        *("the", "there", "this", "unknown", "use", "which"),
+    }
+)
+
+
 def _sentence(text: str) -> str:
     """Return a refusal of the command's own input, which needs no introduction."""
-    return text[:1].upper() + text[1:]
+    first = text.partition(" ")[0]
+    return text[:1].upper() + text[1:] if first in _BEGINNINGS else text
 
 
 def report_refusal(error: RookeryError, here: Home) -> NoReturn:

@@ -112,6 +112,9 @@ def _say_what_stays(daemon: Client, here: Home) -> None:
         pass
     else:
         say("The daemon still runs; stop it with:  rookery down")
+    if here.workspaces.is_dir() and any(here.workspaces.iterdir()):
+        say(f"Worktrees of sessions are left, perhaps with work in them: {here.workspaces}")
+        say("Look at them first:  rookery workspace ls")
     if folders:
         say("Its home, with the database, is left. To remove that, too:")
         say(f"  rm -r {shlex.join(map(str, folders))}")

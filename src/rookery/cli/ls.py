@@ -199,12 +199,12 @@ def _warnings(listed: SessionList) -> Iterator[str]:
 
 def _nothing(listed: SessionList, options: ListOptions) -> str:
     """Return why the list is empty, and what to do."""
-    if not listed.sessions:
-        return INVITATION
     if options["is_waiting"]:
         return "No session needs you."
     if options["agent"] or options["project"] or options["tags"]:
         return "No session matches. See all:  rookery ls -a"
+    if not listed.sessions:
+        return INVITATION
     ended = count(len(listed.sessions), "session")
     return f"No session is live; {ended} ended recently. Show them:  rookery ls -a"
 

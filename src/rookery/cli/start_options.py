@@ -177,8 +177,9 @@ def is_for_shell(options: StartOptions) -> bool:
 def _agent_and_words(options: StartOptions) -> tuple[str, tuple[str, ...]]:
     """Return the agent, which may be the first word, and the other words."""
     agent, words = options["agent"], options["prompt"]
-    if options["worktree"] and not _branch(options):
-        words = (options["worktree"], *words)
+    if (value := options["worktree"]) and not _branch(options):
+        # After --worktree without a branch comes the agent, or the prompt as the last word.
+        words = (value, *words) if value in NAMES else (*words, value)
     if agent or options["profile"] or not words or words[0] not in NAMES:
         return agent, words
     return words[0], words[1:]

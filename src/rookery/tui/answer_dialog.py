@@ -8,17 +8,17 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from rookery.tui.answering import AnswerDraft, can_write
 from rookery.tui.dialogs import TextDialog
 from rookery.tui.keys import hints
+from rookery.tui.leavable_screen import LeavableScreen
 from rookery.tui.painting import LineBar, TextPane
 from rookery.tui.request_text import draft_lines
 from rookery.tui.styled import line, paragraph
 
 
-class AnswerDialog(ModalScreen[AnswerDraft | None]):
+class AnswerDialog(LeavableScreen[AnswerDraft | None]):
     """Shows all questions of a request; gives the answers once all are given."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -79,7 +79,7 @@ class AnswerDialog(ModalScreen[AnswerDraft | None]):
 
     def action_finish(self) -> None:
         if self._draft.is_complete:
-            self.dismiss(self._draft)
+            self.leave(self._draft)
             return
         questions = range(len(self._draft.request.questions))
         missing = next(each for each in questions if not self._draft.is_answered(each))
@@ -87,4 +87,4 @@ class AnswerDialog(ModalScreen[AnswerDraft | None]):
         self._show()
 
     def action_cancel(self) -> None:
-        self.dismiss(None)
+        self.leave(None)

@@ -12,11 +12,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from rookery.presentation.texts import one_line
 from rookery.tui.keys import hints
+from rookery.tui.leavable_screen import LeavableScreen
 from rookery.tui.painting import LineBar, LineMaker, TextPane
 from rookery.tui.styled import StyledLine, line, paragraph
 
@@ -58,7 +58,7 @@ def composer(text: str = "", *, id: str | None = None) -> Composer:  # noqa: A00
     return field
 
 
-class TextDialog(ModalScreen[str | None]):
+class TextDialog(LeavableScreen[str | None]):
     """Asks for a text; gives None if the user cancels."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "cancel")]
@@ -90,13 +90,13 @@ class TextDialog(ModalScreen[str | None]):
             self.query_one(Composer).insert(event.character)
 
     def on_composer_text_written(self, message: Composer.TextWritten) -> None:
-        self.dismiss(message.text)
+        self.leave(message.text)
 
     def action_cancel(self) -> None:
-        self.dismiss(None)
+        self.leave(None)
 
 
-class ConfirmDialog(ModalScreen[bool]):
+class ConfirmDialog(LeavableScreen[bool]):
     """Asks whether to go on; only y means yes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -122,10 +122,10 @@ class ConfirmDialog(ModalScreen[bool]):
         self.query_one("#dialog-keys", LineBar).show(hints(("y", "yes"), ("n", "no")))
 
     def action_answer(self, answer: bool) -> None:
-        self.dismiss(answer)
+        self.leave(answer)
 
 
-class PickDialog(ModalScreen[int | None]):
+class PickDialog(LeavableScreen[int | None]):
     """Asks which of a few things is meant; gives its place, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -159,13 +159,13 @@ class PickDialog(ModalScreen[int | None]):
 
     def action_choose(self, number: int) -> None:
         if number <= len(self._choices):
-            self.dismiss(number - 1)
+            self.leave(number - 1)
 
     def action_cancel(self) -> None:
-        self.dismiss(None)
+        self.leave(None)
 
 
-class PageScreen(ModalScreen[str | None]):
+class PageScreen(LeavableScreen[str | None]):
     """Shows a page of text, such as the help; gives the key that ``answers`` names."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -199,14 +199,14 @@ class PageScreen(ModalScreen[str | None]):
         if event.character in {key for key, _ in self._answers}:
             event.stop()
             if monotonic() - self._opened_at >= ARMING_DELAY_S:
-                self.dismiss(event.character)
+                self.leave(event.character)
 
     def action_scroll(self, lines: int) -> None:
         pane = self.query_one("#page", TextPane)
         pane.jump(pane.scroll_offset.y + lines)
 
     def action_cancel(self) -> None:
-        self.dismiss(None)
+        self.leave(None)
 
 
 def page(title: str, lines: Sequence[StyledLine]) -> PageScreen:

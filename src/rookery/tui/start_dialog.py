@@ -8,13 +8,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
 from rookery.tui.command_lines import NewSession
 from rookery.tui.dialogs import Composer, composer
 from rookery.tui.keys import hints
+from rookery.tui.leavable_screen import LeavableScreen
 from rookery.tui.painting import LineBar
 from rookery.tui.styled import Span, line
 
@@ -22,7 +22,7 @@ from rookery.tui.styled import Span, line
 NO_WORKTREE, NAMED_WORKTREE = "", "+"
 
 
-class StartDialog(ModalScreen[NewSession | None]):
+class StartDialog(LeavableScreen[NewSession | None]):
     """Asks for agent, folder, name, worktree and prompt; enter goes on to the next field."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -75,7 +75,7 @@ class StartDialog(ModalScreen[NewSession | None]):
 
     def on_composer_text_written(self, message: Composer.TextWritten) -> None:
         worktree = self._value("worktree")
-        self.dismiss(
+        self.leave(
             NewSession(
                 agent=self._value("agent"),
                 project=self._value("folder") or ".",
@@ -89,4 +89,4 @@ class StartDialog(ModalScreen[NewSession | None]):
         return self.query_one(f"#{name}", Input).value.strip()
 
     def action_cancel(self) -> None:
-        self.dismiss(None)
+        self.leave(None)

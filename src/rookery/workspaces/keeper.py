@@ -22,6 +22,7 @@ from rookery.model.facts import (
     WorkspaceRemoved,
 )
 from rookery.model.lifecycle import Status
+from rookery.model.sessions import Session
 from rookery.model.workspaces import Workspace, WorkspaceState
 from rookery.sessions import record_end
 from rookery.store import sessions, wait_for_change, workspaces
@@ -66,12 +67,13 @@ class WorkspaceKeeper:
     async def _step(self, session_id: SessionId) -> bool:
         """Take the next step for the workspace of a session. False if there is none."""
 
-        def read(db: Connection) -> tuple[Workspace | None, bool, Status]:
+        def read(db: Connection) -> tuple[Workspace | None, bool, Session]:
             found = workspaces.of_session(db, session_id)
             in_use = found is not None and workspaces.is_in_use(db, found.path)
-            return found, in_use, sessions.get(db, session_id).status
+            return found, in_use, sessions.get(db, session_id)
 
-        workspace, in_use, status = await self.database.read(read)
+        workspace, in_use, session = await self.database.read(read)
+        status = session.status
         if workspace is None:
             return False
         if workspace.process:
@@ -82,7 +84,7 @@ class WorkspaceKeeper:
             case WorkspaceState.REQUESTED if status.is_over:
                 await self._discard(workspace, "its session ended before it was ready")
             case WorkspaceState.READY if not in_use:
-                await self._check(workspace)
+                await self._check(workspace, session)
             case WorkspaceState.REMOVING:
                 await self._remove(workspace)
             case _:
@@ -145,8 +147,14 @@ class WorkspaceKeeper:
         discard = partial(workspaces.discard, path=workspace.path, reason=reason)
         await self.database.write(discard)
 
-    async def _check(self, workspace: Workspace) -> None:
-        """Begin to remove a worktree if nothing in it would be lost; else keep it."""
+    async def _check(self, workspace: Workspace, session: Session) -> None:
+        """Begin to remove a worktree if nothing in it would be lost; else keep it.
+
+        That of a lost session is kept once: its conversation can be resumed only there.
+        """
+        if session.lost and not workspace.reason:
+            await self._keep(workspace, "its session was lost and can be resumed")
+            return
         try:
             reason = await self.worktrees.why_keep(workspace)
         except GitFailed as error:

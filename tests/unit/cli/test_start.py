@@ -62,6 +62,8 @@ def daemon(monkeypatch: pytest.MonkeyPatch) -> Starting:
         (["fix it"], ("", "fix it", [])),
         (["claude", "fix", "--", "--add-dir", "x"], ("claude", "fix", ["--add-dir", "x"])),
         (["codex", "--", "--search"], ("codex", "", ["--search"])),
+        (["demo", "--worktree", "fix it"], ("demo", "fix it", [])),
+        (["--worktree", "demo", "fix it"], ("demo", "fix it", [])),
     ],
 )
 def test_the_first_word_may_be_the_agent_and_what_follows_dashes_is_for_it(

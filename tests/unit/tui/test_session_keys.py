@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from rookery.model.errors import Answered
+from rookery.tui.dialogs import TextDialog
 from rookery.tui.live import LiveThreads
 from tests.support.tui import FakeDaemon, shown
 
@@ -29,6 +30,19 @@ async def test_s_sends_a_message_of_several_lines(daemon: FakeDaemon) -> None:
         assert "$ rookery send web 'one two'" in tui.text
 
     assert daemon.posted == [(("sessions", "web", "messages"), {"words": "one\ntwo"})]
+
+
+async def test_a_dialog_that_is_left_twice_sends_its_text_once(daemon: FakeDaemon) -> None:
+    async with shown(daemon, selected="web") as tui:
+        await tui.press("s")
+        await tui.shows("Send to web")
+        dialog = tui.app.screen
+        assert isinstance(dialog, TextDialog)
+        dialog.leave("once")
+        dialog.leave("once")
+        await tui.shows("Sent to web.")
+
+    assert daemon.posted == [(("sessions", "web", "messages"), {"words": "once"})]
 
 
 async def test_a_message_goes_to_all_marked_sessions(daemon: FakeDaemon) -> None:

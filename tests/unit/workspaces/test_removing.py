@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from sqlite3 import Connection
 
 import pytest
 
+from rookery.model.facts import WorkspacePruneRequested
 from rookery.model.workspaces import WorkspaceState
+from rookery.sessions import record_end
 from rookery.store import workspaces
 from rookery.store.journal import Journal
 from rookery.workspace_settings import WorkspaceSettings
@@ -31,6 +35,31 @@ async def test_a_worktree_without_work_goes_with_its_session(workshop: Workshop)
     assert not tree.path.exists()
     assert workshop.repository.branches() == ["main"]
     assert workshop.repository.git("worktree", "list").count("\n") == 0
+
+
+@pytest.mark.spec("L3", "A10")
+async def test_the_worktree_of_a_lost_session_is_kept_until_it_is_checked_again(
+    workshop: Workshop,
+) -> None:
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        session = await workshop.id_of("fix")
+        end = partial(record_end.end, journal=workshop.journal, session=session, lost=True)
+        await workshop.database.write(partial(end, outcome="failed", reason="pane gone"))
+        kept = await workshop.until(session, WorkspaceState.KEPT, WorkspaceState.REMOVED)
+        assert tree.path.exists()
+
+        def check_again(db: Connection) -> None:
+            workspaces.recheck(db, str(tree.path))
+            workshop.journal.append(
+                db, WorkspacePruneRequested(session, str(tree.path), "person")
+            )
+
+        await workshop.database.write(check_again)
+        removed = await workshop.until(session, WorkspaceState.REMOVED)
+
+    assert kept.reason == "its session was lost and can be resumed"
+    assert removed.state is WorkspaceState.REMOVED
 
 
 @pytest.mark.spec("L3")

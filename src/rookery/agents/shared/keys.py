@@ -56,7 +56,10 @@ class DialogKeys:
         return Press((self.no,)) if is_no else None
 
     def reason_note(self, call: Call) -> str:
-        return "The agent did not receive your reason: this dialog has no field for one."
+        return (
+            "The agent did not receive your reason: this dialog has no field for one. Send it"
+            " as a message."
+        )
 
     def can_enter(self, call: Call, answers: Mapping[str, tuple[str, ...]]) -> bool:
         """Return whether keys can enter these answers.
