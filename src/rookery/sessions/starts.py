@@ -21,10 +21,7 @@ from rookery.model.errors import (
     ProgramMissing,
     ProjectUnknown,
 )
-from rookery.model.facts import (
-    SessionId,
-    SessionRequested,
-)
+from rookery.model.facts import SessionId, SessionRequested
 from rookery.model.labels import checked_tags
 from rookery.model.messages import Handling, Words, clean
 from rookery.model.names import SHOWN_NAME_CHARACTERS, checked, distinct, name_from, title_from
@@ -262,11 +259,8 @@ def _require_not_live(db: Connection, plan: StartPlan) -> None:
     if conversation is None or conversation.is_branch:
         return
     if holder := session_bindings.in_conversation(db, plan.agent.name, conversation.native_id):
-        verb = (
-            "Branch it:  rookery fork"
-            if plan.agent.abilities.can_fork
-            else "First:  rookery end"
-        )
+        can_fork = plan.agent.abilities.can_fork
+        verb = "Branch it:  rookery fork" if can_fork else "First:  rookery end"
         why = f"{holder.name} lives, and two programs would spoil one conversation"
         raise CommandRefused(f"{why}. {verb} {holder.name}")
 
