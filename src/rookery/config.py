@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from rookery.agent_settings import AgentSettings, ProfileSettings, Variables
-from rookery.agents.names import FOLDERS_KEY, NAMES, WITH_SETTINGS
+from rookery.agents.names import FOLDERS_KEY, NAMES, SHELL, WITH_SETTINGS
 from rookery.attach_settings import AttachSettings
 from rookery.model.errors import AgentUnknown, ConfigBroken
 from rookery.model.patterns import compile_regex
@@ -165,7 +165,7 @@ class Http(_Section):
 
 
 #: The agents that can be the default: the words of a shell are a command, not a prompt.
-_DEFAULT_AGENTS = tuple(name for name in NAMES if name != "shell")
+_DEFAULT_AGENTS = tuple(name for name in NAMES if name != SHELL)
 
 
 class Settings(_Section):

@@ -9,8 +9,11 @@ from rookery.agents import claude, codex, gemini, opencode
 #: The list of agents, in the order of their names. ``catalog`` adds those of Rookery itself.
 PACKAGES = (claude, codex, gemini, opencode)
 
+#: The agent that runs any program: its words are a command line.
+SHELL = "shell"
+
 #: All agents, as on the command line.
-NAMES = tuple(sorted((*(each.NAME for each in PACKAGES), "demo", "shell")))
+NAMES = tuple(sorted((*(each.NAME for each in PACKAGES), "demo", SHELL)))
 
 #: The agents whose hooks cannot be set at launch: their user has to install them.
 WITH_INSTALLED_HOOKS = tuple(

@@ -6,6 +6,7 @@ printed since the message is its answer.
 
 from __future__ import annotations
 
+from rookery.agents import names
 from rookery.model.messages import folded
 from rookery.model.screens import shape
 from rookery.ports.agent import Abilities, Agent, CommandLine, InputDialect, LaunchSpec
@@ -23,7 +24,7 @@ def command_line(spec: LaunchSpec) -> CommandLine:
 
 
 SHELL = Agent(
-    name="shell",
+    name=names.SHELL,
     program="",
     abilities=Abilities(),
     modes={},

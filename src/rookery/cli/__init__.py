@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from rookery.cli import exit_codes
-from rookery.cli.failures import SYSTEM_CODE, report, report_refusal, report_usage
+from rookery.cli.failures import SYSTEM_CODE, report_error, report_refusal, report_usage
 from rookery.cli.options import home
 from rookery.cli.root import rookery
 from rookery.client import Client
@@ -47,7 +47,7 @@ def main(client: Client | None = None) -> None:
     except OSError as error:
         _give_up_output()
         problem = error.filename or "the output cannot be written"
-        report(SYSTEM_CODE, f"{problem}: {error.strerror or error}")
+        report_error(SYSTEM_CODE, f"{problem}: {error.strerror or error}")
         sys.exit(exit_codes.FAILED)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(exit_codes.INTERRUPTED)

@@ -54,7 +54,7 @@ class AllowOptions(TypedDict):
     is_flag=True,
     help="Also add a rule to rules.toml: for this exact call in this project, or for PATTERN.",
 )
-@click.option("--everywhere", is_flag=True, help="With --always: in all projects.")
+@click.option("--everywhere", is_flag=True, help="With --always: allow it in all projects.")
 @click.option("--dry-run", is_flag=True, help="With --always: only show the rule.")
 @click.option("--all", "everything", is_flag=True, help="Every open permission request.")
 @as_json

@@ -9,6 +9,7 @@ from typing import IO, TypedDict, Unpack
 
 import click
 
+from rookery.agents.names import SHELL
 from rookery.cli.completion import of_session
 from rookery.cli.daemon_waits import goes_on, patiently, stoppable
 from rookery.cli.exit_codes import FAILED
@@ -55,7 +56,7 @@ class AskOptions(TypedDict):
     )
 )
 @click.option("--timeout", type=SECONDS, default=600.0, show_default=True, help="Seconds.")
-@on_permission_option
+@on_permission_option()
 @from_file
 @as_json
 @of_session
@@ -99,7 +100,7 @@ def exit_by_turn(turn: TurnInfo, session: SessionInfo) -> None:
 
 def _tell_if_unread(turn: TurnInfo, session: SessionInfo) -> None:
     """Print that the answer may be on the screen only; shells often print nothing."""
-    if turn.how == "finished" and not turn.answer and session.agent != "shell":
+    if turn.how == "finished" and not turn.answer and session.agent != SHELL:
         remark(
             f"{session.name} gave no answer, or none that can be read here. Some agents"
             " that were started by hand report their answers only by hooks (rookery hooks"

@@ -12,7 +12,6 @@ from contextlib import suppress
 import click
 
 from rookery.cli.completion import session_names
-from rookery.cli.end_texts import ended_by
 from rookery.cli.options import examples, pass_client
 from rookery.cli.render import does, remark, say_line
 from rookery.cli.seen import note_seen
@@ -22,6 +21,7 @@ from rookery.client.daemon import show_status
 from rookery.client.sessions import SessionInfo, list_sessions, show_session
 from rookery.model.errors import Answered, BadInput, NotRunning, RuntimeFailed
 from rookery.model.reason_texts import first_line
+from rookery.presentation.states import ended_by
 
 #: Names of other sessions that are printed on leaving.
 MAX_SHOWN_NAMES = 5

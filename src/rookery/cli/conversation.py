@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 import click
 
 from rookery.cli.colour import is_colourful
-from rookery.cli.render import plain, say
+from rookery.cli.render import say
 from rookery.cli.tables import cut
 from rookery.client.sessions import SessionInfo
 from rookery.client.turns import ToolCallInfo, TurnInfo, TurnsInfo, Undelivered
 from rookery.model.reason_texts import first_line
 from rookery.presentation.activity import tool_text
+from rookery.presentation.texts import plain
 
 #: Cells for a prompt, a command, and a path or another argument without spaces.
 MAX_PROMPT_CELLS, MAX_COMMAND_CELLS, MAX_PATH_CELLS = 200, 80, 60

@@ -11,11 +11,12 @@ import click
 from rookery.cli.clipboard import copy_text
 from rookery.cli.completion import of_any_session
 from rookery.cli.options import as_json, examples, pass_client
-from rookery.cli.render import count, plain, reply
+from rookery.cli.render import reply
 from rookery.client import Client
 from rookery.client.turns import show_turns
 from rookery.model.code_blocks import code_blocks
 from rookery.model.errors import BadInput, CommandRefused
+from rookery.presentation.texts import count, plain
 
 #: Turns in which an answer is looked for: a turn that runs or was interrupted has none.
 MAX_TURNS = 50

@@ -21,14 +21,7 @@ from rookery.cli.detached_daemon import (
 )
 from rookery.cli.exit_codes import FAILED, REFUSED_CALLERS
 from rookery.cli.options import as_json, examples, home
-from rookery.cli.program_name import program_name
-from rookery.cli.render import (
-    complain,
-    count,
-    remark,
-    reply,
-    say,
-)
+from rookery.cli.render import complain, remark, reply, say, say_hint
 from rookery.cli.versions import skew
 from rookery.client import Client
 from rookery.client.daemon import StatusInfo, show_status, stop_daemon
@@ -44,13 +37,14 @@ from rookery.model.errors import (
     TimedOut,
     Unreadable,
 )
+from rookery.presentation.texts import count
 from rookery.quick_python_import import without_collections
 
 NEXT = """\
-Next:  {rookery} start demo --name hello "say: Hello from the demo agent"
-       {rookery} output hello      its answer
-       {rookery} attach hello      watch it; leave it running with  C-q
-       {rookery} ls                all sessions; those that wait for you first"""
+Next:  rookery start demo --name hello "say: Hello from the demo agent"
+       rookery output hello      its answer
+       rookery attach hello      watch it; leave it running with  C-q
+       rookery ls                all sessions; those that wait for you first"""
 
 
 @click.command(
@@ -72,8 +66,8 @@ def _print_already_running(running: StatusInfo) -> None:
     say(f"Rookery is already running, pid {running.pid}, in {running.home}.")
     if other := skew(running.version):
         say(other)
-    say(_next(running, are="live"))
-    say_lost(running, program_name())
+    say_hint(_next(running, are="live"))
+    say_lost(running)
     warn_of_problems(running)
 
 
@@ -103,8 +97,8 @@ def _print_greeting(here: Home) -> None:
     status = status_of(here)
     say(f"Rookery {__version__} is up, pid {os.getpid()}. Its home is {here.state}")
     say_http_note(status)
-    say(_next(status, are="found again"))
-    say_lost(status, program_name())
+    say_hint(_next(status, are="found again"))
+    say_lost(status)
     warn_of_problems(status)
     say("Stop it with Ctrl-C; agents in tmux keep running.")
     sys.stdout.flush()
@@ -113,11 +107,11 @@ def _print_greeting(here: Home) -> None:
 def _next(status: StatusInfo | None, *, are: str) -> str:
     """Return advice on the next step: for a beginner, or for a user who has sessions."""
     if not status or not status.sessions:
-        return NEXT.format(rookery=program_name())
+        return NEXT
     waiting = status.waiting
     wait = "waits" if waiting == 1 else "wait"
     summary = f"{count(status.sessions, 'session')} {are}, {waiting} {wait} for you"
-    return f"{summary}:  {program_name()} ls"
+    return f"{summary}:  rookery ls"
 
 
 def _detach(here: Home) -> None:
@@ -128,8 +122,8 @@ def _detach(here: Home) -> None:
     say(f"Rookery {__version__} is up in the background, pid {started.pid}.")
     status = status_of(here)
     say_http_note(status)
-    say(_next(status, are="found again"))
-    say_lost(status, program_name())
+    say_hint(_next(status, are="found again"))
+    say_lost(status)
     warn_of_problems(status)
 
 

@@ -17,7 +17,14 @@ def daemon() -> None:
 
 
 @daemon.command(epilog=examples("rookery daemon logs -f", "rookery daemon logs -n 500"))
-@click.option("--lines", "-n", type=click.IntRange(1), default=50, show_default=True)
+@click.option(
+    "--lines",
+    "-n",
+    type=click.IntRange(1),
+    default=50,
+    show_default=True,
+    help="Last lines to print.",
+)
 @click.option("--follow", "-f", is_flag=True, help="Follow the log.")
 def logs(*, lines: int, follow: bool) -> None:
     """Print the daemon's log."""

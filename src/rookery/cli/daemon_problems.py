@@ -12,16 +12,16 @@ def say_http_note(status: StatusInfo | None) -> None:
         say(status.http_note)
 
 
-def lost_hint(lost: int, program: str = "rookery") -> str:
+def lost_hint(lost: int) -> str:
     """Return how many sessions were lost, and the command that resumes them."""
     were = "session was" if lost == 1 else "sessions were"
-    return f"{lost} {were} lost:  {program} resume --lost"
+    return f"{lost} {were} lost:  rookery resume --lost"
 
 
-def say_lost(status: StatusInfo | None, program: str) -> None:
+def say_lost(status: StatusInfo | None) -> None:
     """Print how many sessions were lost and can be resumed."""
     if status and status.lost:
-        say(lost_hint(status.lost, program))
+        say(lost_hint(status.lost))
 
 
 def warn_of_problems(status: StatusInfo | None) -> None:

@@ -9,11 +9,12 @@ import click
 from rookery.cli.colour import is_colourful
 from rookery.cli.completion import session_names
 from rookery.cli.options import as_json, examples, pass_client
-from rookery.cli.render import count, one_line, plain, remark, reply, say
+from rookery.cli.render import remark, reply, say
 from rookery.cli.tables import cut_left, width_here
 from rookery.client import Client
 from rookery.client.workspaces import ChangedFileInfo, DiffInfo, show_diff
 from rookery.model.workspaces import short_id
+from rookery.presentation.texts import count, one_line, plain
 
 #: The colour of a line of a difference, by how it begins; the first that fits.
 _COLOURS = (

@@ -9,10 +9,9 @@ from typing import TypedDict, Unpack
 import click
 
 from rookery.cli.completion import session_names
-from rookery.cli.end_texts import ended_by
 from rookery.cli.names import with_names_from
 from rookery.cli.options import SECONDS, as_json, examples, pass_client
-from rookery.cli.render import count, say, show_json
+from rookery.cli.render import say, show_json
 from rookery.cli.workspace_texts import describe_end
 from rookery.client import Client
 from rookery.client.sessions import (
@@ -25,6 +24,8 @@ from rookery.client.sessions import (
 from rookery.client.turns import show_turns
 from rookery.model.errors import BadInput
 from rookery.model.reason_texts import first_line
+from rookery.presentation.states import ended_by
+from rookery.presentation.texts import count
 
 
 class EndOptions(TypedDict):
@@ -51,7 +52,7 @@ def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
     name, everything = given["name"], given["everything"] or bool(given["tags"])
     if (name is None) != everything or (given["everything"] and given["tags"]):
         raise BadInput("name a session, or use --all or --tag.")
-    names = [name] if name else _names(daemon, given["tags"])
+    names = [name] if name else _request_ends(daemon, given["tags"])
     endings = [_end(daemon, each, given["timeout"], force=given["force"]) for each in names]
     if given["as_json"]:
         ended = [each.session.json for each in endings]
@@ -68,8 +69,8 @@ def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
         )
 
 
-def _names(daemon: Client, tags: tuple[str, ...]) -> Iterable[str]:
-    """Return the live sessions with all of these tags; without tags, end all of Rookery's."""
+def _request_ends(daemon: Client, tags: tuple[str, ...]) -> Iterable[str]:
+    """Request the ends of all sessions that Rookery started; with tags, only find these."""
     if not tags:
         return end_all_sessions(daemon).ended
     tagged = list_sessions(daemon, all=True, tags=tags).sessions

@@ -13,12 +13,13 @@ from rookery.cli.daemon_waits import await_return
 from rookery.cli.event_stream import EventFields, EventParser, ShownEvent, read_events
 from rookery.cli.names import known_sessions, name_of, with_names_by
 from rookery.cli.options import as_json, examples, pass_client
-from rookery.cli.render import count, local, one_line, safe_json
+from rookery.cli.render import local, safe_json
 from rookery.client import Client
 from rookery.client.daemon import show_status
 from rookery.client.decoding import JsonObject
 from rookery.client.sessions import show_session
 from rookery.model.errors import Answered, NotRunning
+from rookery.presentation.texts import count, one_line
 
 #: Fields that are printed separately or that only programs need.
 _OMITTED = frozenset({"seq", "at", "kind", "session", "request", "call", "parcel"})

@@ -7,13 +7,13 @@ from functools import partial
 import click
 
 from rookery.cli.completion import of_any_session
-from rookery.cli.end_texts import ended_by
 from rookery.cli.names import with_names_from
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import ago, does, out_of_date, reply, say, say_line
 from rookery.client import Client
 from rookery.client.sessions import EvidenceInfo, show_evidence
 from rookery.model.reason_texts import first_line
+from rookery.presentation.states import ended_by
 
 
 @click.command(epilog=examples("rookery why api", "rookery why api --json"))

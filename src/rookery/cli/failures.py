@@ -18,8 +18,8 @@ from rookery.cli.exit_codes import (
     PERSON_NEEDED,
     USAGE,
 )
-from rookery.cli.program_name import with_program_name_in_prose
 from rookery.cli.render import complain, complain_of, remark, safe_json
+from rookery.cli.typed_name import with_typed_name_in_prose
 from rookery.client import ConnectionLost
 from rookery.home import Home
 from rookery.model.errors import (
@@ -105,7 +105,7 @@ def report_refusal(error: RookeryError, here: Home) -> NoReturn:
             remark(f"  Answer:  {error.details['how']}")
             sys.exit(status)
         fail(code, str(error), status)
-    report(code, explain(error, here))
+    report_error(code, explain(error, here))
     sys.exit(status)
 
 
@@ -117,7 +117,7 @@ def report_usage(error: click.ClickException) -> None:
     """Print what is wrong with a command line, in one line, and where its help is."""
     message = error.format_message().strip()
     message += "" if message.endswith((".", "?", "!")) else "."
-    report(USAGE_CODE, _sentence(message), see=_help_of(error))
+    report_error(USAGE_CODE, _sentence(message), see=_help_of(error))
 
 
 def _help_of(error: click.ClickException) -> str:
@@ -125,10 +125,10 @@ def _help_of(error: click.ClickException) -> str:
     return f"{context.command_path} --help" if context else ""
 
 
-def report(code: str, message: str, *, see: str = "") -> None:
+def report_error(code: str, message: str, *, see: str = "") -> None:
     """Print an error; as JSON if the command line asks for JSON."""
     if asks_for_json(sys.argv[1:]):
-        _report_json(code, with_program_name_in_prose(message))
+        _report_json(code, with_typed_name_in_prose(message))
         return
     complain(message)
     if see:

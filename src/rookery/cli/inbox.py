@@ -20,8 +20,6 @@ from rookery.cli.render import (
     HELD,
     ago,
     complain,
-    count,
-    plain,
     remark,
     reply,
     say,
@@ -46,6 +44,7 @@ from rookery.client.messages import (
 from rookery.client.sessions import SessionInfo
 from rookery.model.errors import Answered
 from rookery.model.messages import EXPIRY
+from rookery.presentation.texts import count, plain
 
 
 class _ListByDefault(click.Group):
@@ -180,12 +179,12 @@ def edit(
 
 
 @inbox.command(epilog=examples("rookery inbox resend 9", "rookery inbox resend --yes 9"))
-@click.option("--yes", "-y", is_flag=True, help="Also if it may have arrived.")
+@click.option("--yes", "-y", is_flag=True, help="Send it even if it may have arrived.")
 @as_json
 @click.argument("message", metavar="ID", type=click.IntRange(1))
 @pass_client
 def resend(daemon: Client, *, message: int, yes: bool, as_json: bool) -> None:
-    """Send the text of a message that did not arrive again, as a new message."""
+    """Send an undelivered message again, as a new message."""
     try:
         sent = resend_message(daemon, message, sure=yes)
     except Answered as refusal:

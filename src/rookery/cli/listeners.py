@@ -12,7 +12,6 @@ import click
 
 from rookery.cli.completion import session_names
 from rookery.cli.daemon_waits import WaitGoal, how_many
-from rookery.cli.end_texts import ended_by
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.names import known_sessions, name_of, with_names
 from rookery.cli.options import SECONDS, as_json, examples, pass_client
@@ -32,6 +31,7 @@ from rookery.client.listeners import (
 from rookery.client.sessions import SessionInfo
 from rookery.model.errors import Answered, BadInput
 from rookery.model.reason_texts import first_line
+from rookery.presentation.states import ended_by
 
 #: The text for each event of another session that a listener waits for.
 _UNTIL = {

@@ -16,7 +16,6 @@ from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import (
     HELD,
     at_deadline,
-    count,
     out_of_date,
     remark,
     rules_warning,
@@ -32,13 +31,14 @@ from rookery.client.sessions import ListedSession, PendingInfo, SessionList, lis
 from rookery.model.errors import BadInput
 from rookery.presentation.folders import is_within
 from rookery.presentation.order import ranked
-from rookery.presentation.states import Standing, is_hidden, standing
+from rookery.presentation.states import Standing, is_left_out, standing
+from rookery.presentation.texts import count
 from rookery.quick_python_import import import_quickly
 
 C = TypeVar("C", bound=Callable[..., object])
 
 #: Printed if no session has ever been started here.
-INVITATION = 'No sessions. Start one:  rookery start --agent demo "say: Hello"'
+INVITATION = 'No sessions. Start one:  rookery start demo "say: Hello"'
 
 
 class ListOptions(TypedDict):
@@ -164,7 +164,7 @@ def _selected(
     return [
         each
         for each in sessions
-        if (options["everything"] or not hides or not is_hidden(each))
+        if (options["everything"] or not hides or not is_left_out(each))
         and (not options["is_waiting"] or standing(each) is Standing.NEEDS_YOU)
         and (not options["agent"] or each.agent == options["agent"])
         and (not folder or is_within(each.project_path, folder))

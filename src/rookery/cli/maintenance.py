@@ -12,7 +12,7 @@ import click
 from rookery.cli.colour import is_colourful
 from rookery.cli.exit_codes import FAILED, NOT_RUNNING, REFUSED_CALLERS
 from rookery.cli.options import as_json, examples, home, pass_client
-from rookery.cli.render import count, reply, say, show_json
+from rookery.cli.render import reply, say, show_json
 from rookery.cli.versions import skew
 from rookery.client import Client
 from rookery.client.daemon import (
@@ -28,6 +28,7 @@ from rookery.client.daemon import prune as prune_old
 from rookery.client.decoding import read
 from rookery.clock import WallClock
 from rookery.model.errors import AlreadyRunning, Answered, BadInput, NotRunning
+from rookery.presentation.texts import count
 
 
 @click.command(epilog=examples("rookery stats", "rookery stats --json"))

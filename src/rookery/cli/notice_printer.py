@@ -12,7 +12,6 @@ import click
 
 from rookery.cli.colour import is_colourful
 from rookery.cli.conversation import tool_line
-from rookery.cli.end_texts import ended_by
 from rookery.cli.names import is_session, with_names_from
 from rookery.cli.notices import (
     AsksNotice,
@@ -27,11 +26,13 @@ from rookery.cli.notices import (
     TurnNotice,
     WordsNotice,
 )
-from rookery.cli.render import count, does, local, plain, remark, say, say_hint, say_verbatim
+from rookery.cli.render import does, local, remark, say, say_hint, say_verbatim
 from rookery.cli.tables import cut, folded, width_here
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo
 from rookery.model.reason_texts import first_line
+from rookery.presentation.states import ended_by
+from rookery.presentation.texts import count, plain
 
 #: Terminal cells for a tool call, and for the reason of a session's end.
 MAX_TOOL_CELLS, MAX_REASON_CELLS = 160, 400

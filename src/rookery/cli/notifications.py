@@ -10,7 +10,7 @@ import click
 from rookery.cli.completion import of_session, session_names
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.options import as_json, examples, pass_client, read_span
-from rookery.cli.render import ago, local, one_line, reply, say, say_hint, say_line, short
+from rookery.cli.render import ago, local, reply, say, say_hint, say_line, short
 from rookery.cli.tables import Layout, line_of, width_here
 from rookery.client import Client
 from rookery.client.notifications import (
@@ -26,6 +26,7 @@ from rookery.client.notifications import (
     try_notification,
     unmute_session,
 )
+from rookery.presentation.texts import one_line
 
 KINDS = ("needs-you", "finished", "failed", "limit", "overlap")
 

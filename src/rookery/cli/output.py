@@ -1,4 +1,4 @@
-"""The commands that print a session's conversation, and the daemon's log."""
+"""The commands that print a session's conversation: output and logs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def _conversation_options(command: C) -> C:
         click.option(
             "--whole", is_flag=True, help="Also the sessions that this one continues."
         ),
-        click.option("--full", is_flag=True, help="Do not shorten arguments of tools."),
+        click.option(
+            "--full", is_flag=True, help="With tool calls: do not shorten their arguments."
+        ),
         colour_option,
         as_json,
     )
@@ -109,7 +111,8 @@ def _print_conversation(
     daemon: Client, name: str, options: OutputOptions, *, with_tools: bool
 ) -> None:
     read = show_conversation if with_tools else show_turns
-    turns = _patient(daemon, name, partial(read, daemon, name, last=options["last"] or 200))
+    last = options["last"] or DEFAULT_TURNS
+    turns = _patient(daemon, name, partial(read, daemon, name, last=last))
     earlier = _earlier(daemon, turns.session, with_tools=with_tools) if options["whole"] else []
     if options["as_json"]:
         show_json(_as_json(turns, earlier, options, with_tools=with_tools))

@@ -23,15 +23,17 @@ WAIT, FAIL = "wait", "fail"
 REPORT = "report"
 
 
-def on_permission_option(command: C) -> C:
-    """Add the option that says what happens when the agent needs a person."""
-    option = click.option(
+def on_permission_option(default: str = "wait in a terminal, else fail") -> Callable[[C], C]:
+    """Return the option that says what happens when the agent needs a person.
+
+    ``default`` says in the help what happens without the option.
+    """
+    return click.option(
         "--on-permission",
         type=click.Choice([WAIT, FAIL]),
         help="When the agent asks you something: go on waiting, or exit with 6 at once."
-        " Default: wait in a terminal, else fail.",
+        f" Default: {default}.",
     )
-    return option(command)
 
 
 def fails_when_asked(chosen: str | None) -> bool:

@@ -14,11 +14,11 @@ def prompt_of(words: tuple[str, ...], file: IO[bytes] | None = None) -> str:
     if file and words:
         raise BadInput("give a text or a file, not both.")
     if file:
-        return as_text(_read_whole(file, file.name), file.name)
+        return _as_text(_read_whole(file, file.name), file.name)
     if words == ("-",):
-        return as_text(_read_whole(sys.stdin.buffer, "the input"), "the input")
+        return _as_text(_read_whole(sys.stdin.buffer, "the input"), "the input")
     # Python represents bytes that it could not decode as surrogates.
-    return as_text(" ".join(words).encode(errors="surrogateescape"), "the text")
+    return _as_text(" ".join(words).encode(errors="surrogateescape"), "the text")
 
 
 def words_of(words: tuple[str, ...], file: IO[bytes] | None) -> str:
@@ -42,7 +42,7 @@ def _read_whole(file: IO[bytes], what: str) -> bytes:
     return data
 
 
-def as_text(data: bytes, what: str) -> str:
+def _as_text(data: bytes, what: str) -> str:
     """Decode UTF-8 whatever the locale is. Raises ``BadInput`` for binary data."""
     try:
         return data.decode()

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 from rookery.cli.completion import completed, of_session, session_names
 from rookery.cli.names import known_sessions, name_of, with_names
 from rookery.cli.options import as_json, examples, pass_client
-from rookery.cli.render import ago, count, local, reply, say, say_line
+from rookery.cli.render import ago, local, reply, say, say_line
 from rookery.client import Client
 from rookery.client.relays import (
     RelayInfo,
@@ -27,6 +27,7 @@ from rookery.client.relays import (
     show_relay,
 )
 from rookery.model.errors import BadInput
+from rookery.presentation.texts import count
 
 #: The number of members that a relay needs.
 MIN_MEMBERS = 2

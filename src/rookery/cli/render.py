@@ -10,16 +10,11 @@ from datetime import UTC, datetime
 
 import click
 
-from rookery.cli.program_name import with_program_name, with_program_name_in_prose
+from rookery.cli.typed_name import with_typed_name, with_typed_name_in_prose
 from rookery.client.decoding import DaemonAnswer
-from rookery.presentation import activity, texts
 from rookery.presentation.ages import age, time_left
 from rookery.presentation.folders import with_tilde
-from rookery.presentation.texts import TURNING_CHARACTERS
-
-#: Commands import these from here, with the functions that print.
-plain, one_line, count = texts.plain, texts.one_line, texts.count
-running_on = activity.running_on
+from rookery.presentation.texts import TURNING_CHARACTERS, one_line, plain
 
 #: The control characters that the JSON encoder does not escape.
 _LEFT_BY_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{TURNING_CHARACTERS}]")
@@ -40,12 +35,12 @@ def out_of_date(trouble: str) -> str:
 
 def say(text: str = "") -> None:
     """Print a text of Rookery's own; the commands in it are written as the user types them."""
-    click.echo(plain(with_program_name(text)))
+    click.echo(plain(with_typed_name(text)))
 
 
 def say_hint(text: str) -> None:
     """Print commands that the user may type now; the text has nothing of agents in it."""
-    click.echo(plain(with_program_name_in_prose(text)))
+    click.echo(plain(with_typed_name_in_prose(text)))
 
 
 def say_verbatim(text: str) -> None:
@@ -59,7 +54,7 @@ def say_line(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    click.echo(plain(f"rookery: {with_program_name_in_prose(text)}"), err=True)
+    click.echo(plain(f"rookery: {with_typed_name_in_prose(text)}"), err=True)
 
 
 def complain_of(text: str) -> None:
@@ -69,7 +64,7 @@ def complain_of(text: str) -> None:
 
 def remark(text: str) -> None:
     """Print something that is not part of the answer, on standard error."""
-    click.echo(plain(with_program_name(text)), err=True)
+    click.echo(plain(with_typed_name(text)), err=True)
 
 
 def does(state: str) -> str:

@@ -12,7 +12,6 @@ from time import monotonic
 from rookery.agents.names import WITH_INSTALLED_HOOKS
 from rookery.cli.blocked import BlockedNotices, how_to_answer, open_requests
 from rookery.cli.daemon_waits import goes_on, patiently, stoppable
-from rookery.cli.end_texts import ended_by
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.names import with_names_from
 from rookery.cli.person_needed import (
@@ -21,13 +20,15 @@ from rookery.cli.person_needed import (
     person_needed,
     tell_of_dialog,
 )
-from rookery.cli.render import complain_of, remark, reply, running_on, say_verbatim, show_json
+from rookery.cli.render import complain_of, remark, reply, say_verbatim, show_json
 from rookery.cli.wait_line import shown_during, wait_line
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo, show_evidence, wait_for_session
 from rookery.client.turns import TurnInfo, show_turns
 from rookery.model.errors import Answered
 from rookery.model.reason_texts import first_line
+from rookery.presentation.activity import running_on
+from rookery.presentation.states import ended_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ import json
 import sys
 from collections.abc import Iterator
 
-from rookery.cli.render import plain, say
+from rookery.cli.render import say
 from rookery.client.permissions import RequestInfo
 from rookery.model.permissions import DIALOG
+from rookery.presentation.texts import plain
 
 #: Characters of a request shown in a list.
 MAX_LINE_CHARACTERS = 300

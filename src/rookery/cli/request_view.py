@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rookery.cli.names import name_of, with_names
-from rookery.cli.render import ago, at_deadline, plain, say, say_hint, say_line
+from rookery.cli.render import ago, at_deadline, say, say_hint, say_line
 from rookery.cli.request_text import hidden_fields, in_one_line, is_partial
 from rookery.client.permissions import QuestionInfo, RequestInfo
 from rookery.client.sessions import SessionInfo
 from rookery.model.permissions import STOP
+from rookery.presentation.texts import plain
 
 #: Printed instead of commands if a session asks in a terminal without a known pane.
 OUT_OF_REACH = "Answer it in the terminal where it runs: it is in no tmux pane."

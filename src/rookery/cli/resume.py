@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TypedDict, TypeVar, Unpack
+from typing import IO, Literal, TypedDict, TypeVar, Unpack, get_args
 
 import click
 
@@ -19,7 +19,7 @@ from rookery.cli.report import (
     report_answer,
     warn_of_missing_hooks,
 )
-from rookery.cli.resume_lost import Selection, resume_all
+from rookery.cli.resume_lost import LostSelection, resume_all
 from rookery.cli.start_options import environment_here
 from rookery.client import Client
 from rookery.client.starts import ResumeOrder, resume_session
@@ -41,13 +41,26 @@ class ResumeOptions(TypedDict):
     prompt: tuple[str, ...]
 
 
-class ManyOptions(ResumeOptions):
+class ResumeCommandOptions(ResumeOptions):
     fork: bool
     lost: bool
     everything: bool
     within: float | None
     yes: bool
 
+
+_OptionOfOne = Literal[
+    "session",
+    "prompt",
+    "fork",
+    "name",
+    "agent",
+    "project",
+    "file",
+    "wait",
+    "timeout",
+    "on_permission",
+]
 
 #: The options of both commands, in the order of the help.
 _OPTIONS = (
@@ -79,7 +92,7 @@ _OPTIONS = (
         help="Wait until it is up; with a prompt, print its answer.",
     ),
     click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit."),
-    on_permission_option,
+    on_permission_option(),
     as_json,
     click.argument("prompt", nargs=-1),
 )
@@ -90,6 +103,10 @@ def _with_options(command: C) -> C:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+#: What is given for a single session, and not with --lost or --all.
+_OPTIONS_OF_ONE: tuple[_OptionOfOne, ...] = get_args(_OptionOfOne)
 
 
 @click.command(
@@ -120,7 +137,7 @@ def _with_options(command: C) -> C:
 @click.argument("session", required=False, default="", shell_complete=any_session_names)
 @_with_options
 @pass_client
-def resume(daemon: Client, **given: Unpack[ManyOptions]) -> None:
+def resume(daemon: Client, **given: Unpack[ResumeCommandOptions]) -> None:
     """Continue the conversation of SESSION, which has ended, in a new session.
 
     It has the same agent, folder, model and mode. The conversation of a live session can only
@@ -132,9 +149,9 @@ def resume(daemon: Client, **given: Unpack[ManyOptions]) -> None:
             raise BadInput("name a session, or use --lost or --all.")
         _resume(daemon, given, fork=given["fork"])
         return
-    if given["session"] or given["fork"] or given["name"]:
-        raise BadInput("--lost and --all take neither a session, a name nor --fork.")
-    selection = Selection(given["everything"], given["within"])
+    if any(given[each] for each in _OPTIONS_OF_ONE):
+        raise BadInput("--lost and --all take only --within, --yes and --json.")
+    selection = LostSelection(given["everything"], given["within"])
     resume_all(daemon, selection, is_sure=given["yes"], as_json=given["as_json"])
 
 

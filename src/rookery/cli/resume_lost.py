@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import click
 
 from rookery.cli.exit_codes import FAILED
-from rookery.cli.render import ago, complain, count, say, say_line, short, show_json
+from rookery.cli.render import ago, complain, say, say_line, short, show_json
 from rookery.cli.start_options import environment_here
 from rookery.client import Client
 from rookery.client.lost_sessions import LostInfo, LostListInfo, list_lost
@@ -16,10 +16,11 @@ from rookery.client.sessions import SessionInfo
 from rookery.client.starts import ResumeOrder, resume_session
 from rookery.model.errors import Answered, BadInput
 from rookery.model.reason_texts import first_line
+from rookery.presentation.texts import count
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class LostSelection:
     """Which sessions are resumed."""
 
     everything: bool  #: not only those that were lost
@@ -37,7 +38,9 @@ class _Outcome:
     failures: dict[str, str] = field(default_factory=dict)  #: by the name of the session
 
 
-def resume_all(daemon: Client, selection: Selection, *, is_sure: bool, as_json: bool) -> None:
+def resume_all(
+    daemon: Client, selection: LostSelection, *, is_sure: bool, as_json: bool
+) -> None:
     """List the sessions, ask for confirmation and resume each. Exits with 1 if one fails."""
     listed = list_lost(daemon, all=selection.everything, hours=selection.hours)
     resumable = [each.session for each in listed.sessions if not each.obstacle]
@@ -57,7 +60,7 @@ def resume_all(daemon: Client, selection: Selection, *, is_sure: bool, as_json: 
         sys.exit(FAILED)
 
 
-def _show(listed: LostListInfo, selection: Selection) -> None:
+def _show(listed: LostListInfo, selection: LostSelection) -> None:
     for each in listed.sessions:
         say_line(_line(each))
     if not listed.sessions:

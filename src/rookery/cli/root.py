@@ -11,7 +11,7 @@ import click
 
 from rookery import __version__
 from rookery.cli.options import NO_AUTOSTART
-from rookery.cli.program_name import with_program_name_in_prose
+from rookery.cli.typed_name import with_typed_name_in_prose
 from rookery.model.suggestions import did_you_mean
 from rookery.quick_python_import import import_quickly
 
@@ -165,7 +165,7 @@ class LazyGroup(click.Group):
             raise no_such_command(error.command_name, context) from None
 
     def get_help(self, context: click.Context) -> str:
-        return with_program_name_in_prose(super().get_help(context))
+        return with_typed_name_in_prose(super().get_help(context))
 
     def format_help(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the short help: what the program is, and its common commands."""

@@ -13,7 +13,7 @@ from rookery.cli.ask import exit_by_turn
 from rookery.cli.exit_codes import FAILED, INTERRUPTED
 from rookery.cli.failures import fail
 from rookery.cli.options import examples, pass_client
-from rookery.cli.prompts import as_text
+from rookery.cli.prompts import prompt_of
 from rookery.cli.render import remark, say_verbatim, show_json
 from rookery.cli.report import SessionWait, awaited_until_interrupted, has_failed, summary
 from rookery.cli.start_options import (
@@ -68,7 +68,7 @@ def _prompt_from_pipe(options: StartOptions) -> str | None:
         return None
     if sys.stdin.isatty():
         raise BadInput('give a prompt:  rookery run claude "Which tests are slow?"')
-    text = as_text(sys.stdin.buffer.read(), "the input")
+    text = prompt_of(("-",))
     if not text.strip():
         raise BadInput("there is no prompt, and standard input is empty.")
     return text

@@ -12,12 +12,13 @@ from rookery.cli.blocked import why_blocked
 from rookery.cli.completion import of_session
 from rookery.cli.options import as_json, examples, from_file, pass_client, read_span
 from rookery.cli.prompts import words_of
-from rookery.cli.render import HELD, count, reply
+from rookery.cli.render import HELD, reply
 from rookery.client import Client
 from rookery.client.messages import MessageInfo, MessageOptions, await_departure, send_message
 from rookery.client.sessions import SessionInfo
 from rookery.client.turns import MessageProgress
 from rookery.model.errors import NotRunning, TimedOut
+from rookery.presentation.texts import count
 
 #: Seconds for a message to leave; after that it is reported as waiting.
 DEPARTURE_TIMEOUT_S = 1.0
@@ -42,7 +43,9 @@ class SendOptions(TypedDict):
         'rookery send api --expire 10m "the build is green"',
     )
 )
-@click.option("--now", is_flag=True, help="Before all that waits, and during a turn.")
+@click.option(
+    "--now", is_flag=True, help="Send it before waiting messages, even during a turn."
+)
 @click.option(
     "--expire", callback=read_span, help="Withdraw it if it was not sent by then: 30s, 10m, 2h."
 )

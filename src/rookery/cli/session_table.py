@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from rookery.cli.colour import is_colourful
 from rookery.cli.names import with_names
-from rookery.cli.render import one_line, own_home, plain
+from rookery.cli.render import own_home
 from rookery.cli.tables import Layout, cut, line_of
 from rookery.client.sessions import ListedSession, WaitingInfo
 from rookery.presentation.activity import Surroundings, activity
@@ -19,6 +19,7 @@ from rookery.presentation.ages import age
 from rookery.presentation.folders import short_folders
 from rookery.presentation.order import ranked, tree
 from rookery.presentation.states import Standing, standing, state_word
+from rookery.presentation.texts import one_line, plain
 
 #: Cells that the last column has before others are cut or dropped; in a wide terminal it has
 #: at least this part of the width.

@@ -43,11 +43,15 @@ class WaitOptions(TypedDict):
     epilog=examples("rookery wait builder", "rookery wait builder tester --any --timeout 600")
 )
 @click.option(
-    "--until", type=click.Choice(["up", "stop", "end"]), default="stop", show_default=True
+    "--until",
+    type=click.Choice(["up", "stop", "end"]),
+    default="stop",
+    show_default=True,
+    help="What to wait for: the agent is up, stops or needs you, or its session ends.",
 )
 @how_many
 @click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit.")
-@on_permission_option
+@on_permission_option("in a terminal, end and report it; else exit with 6")
 @as_json
 @click.argument("names", nargs=-1, required=True, shell_complete=session_names)
 @pass_client
@@ -74,10 +78,7 @@ def wait(daemon: Client, **given: Unpack[WaitOptions]) -> None:
 def _require_no_person(
     daemon: Client, sessions: Sequence[SessionInfo], options: WaitOptions
 ) -> None:
-    """End the command if a session asks and its person is not there.
-
-    In a terminal the wait for sessions that stop, or need their person, is just over.
-    """
+    """Raise ``PersonNeeded`` if a session asks and standard input is no terminal."""
     for session in sessions:
         if _ends_the_wait(session, options):
             raise person_needed(daemon, session)

@@ -12,10 +12,10 @@ from rookery.cli.colour import colour_option, is_colourful
 from rookery.cli.completion import of_any_session
 from rookery.cli.names import with_names_from
 from rookery.cli.options import as_json, examples, pass_client
-from rookery.cli.program_name import with_program_name_in_prose
-from rookery.cli.render import ago, count, local, one_line, plain, reply, say, short
+from rookery.cli.render import ago, local, reply, say, short
 from rookery.cli.seen import note_seen
 from rookery.cli.tables import cut, width_here
+from rookery.cli.typed_name import with_typed_name_in_prose
 from rookery.client import Client
 from rookery.client.session_details import DetailsInfo, RelativeInfo, show_details
 from rookery.client.sessions import ListedSession
@@ -24,6 +24,7 @@ from rookery.model.reason_texts import first_line, in_one_line
 from rookery.presentation.activity import Surroundings, activity, tool_text
 from rookery.presentation.next_steps import next_commands
 from rookery.presentation.states import ended_by, state_word
+from rookery.presentation.texts import count, one_line, plain
 
 #: Lines of the last prompt and of the last answer that are printed.
 MAX_PROMPT_LINES, MAX_ANSWER_LINES = 3, 8
@@ -58,7 +59,7 @@ def _print(daemon: Client, details: DetailsInfo) -> None:
         _print_turn(details.last, width)
     click.echo("\nNext:")
     for each in next_commands(session, details.requests):
-        click.echo(cut(with_program_name_in_prose(f"  {one_line(each)}"), width))
+        click.echo(cut(with_typed_name_in_prose(f"  {one_line(each)}"), width))
     note_seen(daemon, session.id, (session.ended_at, session.last_answer_at))
 
 

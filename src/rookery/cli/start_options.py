@@ -9,7 +9,7 @@ from typing import IO, TypedDict, TypeVar
 
 import click
 
-from rookery.agents.names import NAMES, PROJECT_FILES
+from rookery.agents.names import NAMES, PROJECT_FILES, SHELL
 from rookery.cli.completion import agent_names, folders, permission_modes
 from rookery.cli.options import SECONDS, as_json, not_empty
 from rookery.cli.person_needed import on_permission_option
@@ -25,9 +25,6 @@ from rookery.model.errors import Answered, BadInput
 from rookery.model.suggestions import did_you_mean
 
 C = TypeVar("C", bound=Callable[..., object])
-
-#: The agent that runs any program: its words are a command line.
-SHELL = "shell"
 
 
 class StartOptions(TypedDict):
@@ -84,7 +81,7 @@ _START_OPTIONS = (
         "-n",
         default="",
         callback=not_empty,
-        help="Default: made of the prompt.",
+        help="Name of the session. Default: derived from the prompt.",
     ),
     click.option(
         "--project",
@@ -93,7 +90,9 @@ _START_OPTIONS = (
         shell_complete=folders,
         help="Folder to work in. Default: this one.",
     ),
-    click.option("--runtime", default="tmux", show_default=True),
+    click.option(
+        "--runtime", default="tmux", show_default=True, help="Where the agent's program runs."
+    ),
     click.option("--model", "-m", default="", help="Default: the agent's own choice."),
     click.option(
         "--permission-mode",
@@ -101,7 +100,7 @@ _START_OPTIONS = (
         shell_complete=permission_modes,
         help="Default: the agent's own.",
     ),
-    click.option("--no-tools", is_flag=True, help="Without Rookery's tools (MCP)."),
+    click.option("--no-tools", is_flag=True, help="Do not give the agent Rookery's MCP tools."),
     click.option("--tag", "-t", "tags", multiple=True, help="Tag it. Can be repeated."),
     click.option(
         "--worktree",
@@ -109,14 +108,16 @@ _START_OPTIONS = (
         is_flag=False,
         flag_value="",
         metavar="[BRANCH]",
-        help="In a git worktree of its own. Default branch: rookery/NAME.",
+        help="Start it in a git worktree of its own. Default branch: rookery/NAME.",
     ),
     click.option(
-        "--base", default="", help="Commit or branch from which it begins; else HEAD."
+        "--base",
+        default="",
+        help="With --worktree: commit, branch or tag to begin at. Default: HEAD.",
     ),
     click.option("--file", "-f", type=click.File("rb"), help="Read the prompt from a file."),
     click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit."),
-    on_permission_option,
+    on_permission_option(),
     as_json,
     click.argument("prompt", nargs=-1, shell_complete=agent_names),
 )

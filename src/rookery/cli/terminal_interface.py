@@ -9,13 +9,11 @@ import click
 
 from rookery.agents.names import NAMES
 from rookery.cli.options import examples, pass_client
+from rookery.cli.root import TUI_LIBRARY
 from rookery.cli.start_options import environment_here
 from rookery.client import Client
 from rookery.model.errors import BadInput
 from rookery.quick_python_import import import_quickly
-
-#: The library that the interface is drawn with; it is an extra of the package.
-_LIBRARY = "textual"
 
 
 @click.command(epilog=examples("rookery tui", "NO_COLOR=1 rookery tui"))
@@ -34,10 +32,10 @@ def open_interface(daemon: Client) -> None:
         app = import_quickly("rookery.tui.app")
         base = import_quickly("rookery.tui.board_screen")
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != _LIBRARY:
+        if (error.name or "").partition(".")[0] != TUI_LIBRARY:
             raise
-        install = "pipx install 'rookery[tui]'"
-        raise BadInput(f"the terminal interface is not installed. Run:  {install}") from error
+        install = "in the clone of Rookery:  pipx install '.[tui]'"
+        raise BadInput(f"the terminal interface is not installed. Run {install}") from error
     app.run(
         base.TuiSetup(
             daemon=daemon,

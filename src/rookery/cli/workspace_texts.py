@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from rookery.cli.render import count, short
+from rookery.cli.render import short
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo, SessionWorkspaceInfo
 from rookery.client.workspaces import show_workspace
 from rookery.model.errors import Answered
 from rookery.model.workspaces import short_id
+from rookery.presentation.texts import count
 
 #: Seconds for the daemon to check the worktree of a session that has ended.
 CHECK_TIMEOUT_S = 5.0

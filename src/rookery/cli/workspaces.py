@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from rookery.cli.options import as_json, examples, pass_client
-from rookery.cli.render import ago, count, one_line, remark, reply, say, short
+from rookery.cli.render import ago, remark, reply, say, short
 from rookery.cli.tables import Layout, line_of, width_here
 from rookery.client import Client
 from rookery.client.workspaces import (
@@ -17,6 +17,7 @@ from rookery.client.workspaces import (
     list_workspaces,
     prune_workspaces,
 )
+from rookery.presentation.texts import count, one_line
 
 _TABLE = Layout(
     titles=("SESSION", "BRANCH", "BASE", "CHANGES", "AGE", "STATE"),
@@ -42,7 +43,7 @@ def ls(daemon: Client, *, as_json: bool) -> None:
 
 def _show_list(found: WorkspaceListInfo) -> None:
     if not found.workspaces:
-        say("No worktrees. Start a session in one:  rookery start --worktree --agent claude")
+        say("No worktrees. Start a session in one:  rookery start claude --worktree")
         return
     rows = [_row(each) for each in found.workspaces]
     widths = _TABLE.fit(rows, width_here())
@@ -85,7 +86,9 @@ def _state(each: WorkspaceInfo) -> str:
 @workspace.command(
     epilog=examples("rookery workspace prune", "rookery workspace prune --force api")
 )
-@click.option("--force", is_flag=True, help="With all that is in them. Needs names.")
+@click.option(
+    "--force", is_flag=True, help="Remove the named worktrees with everything in them."
+)
 @as_json
 @click.argument("names", nargs=-1)
 @pass_client

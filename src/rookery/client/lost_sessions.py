@@ -1,4 +1,4 @@
-"""Sessions that ended against the wish of their person."""
+"""List the sessions that ended unexpectedly."""
 
 from __future__ import annotations
 

@@ -41,12 +41,16 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
 
 
+#: The keys that an older daemon does not know, and refuses.
+_NEWER_KEYS = frozenset({"tags", "profile", "worktree", "branch", "base", "arguments"})
+
+
 def start_session(daemon: Client, order: StartOrder) -> SessionInfo:
-    # An older daemon refuses keys that it does not know.
+    # Without values they are left out, so that an older daemon accepts the request.
     given = {
         name: value
         for name, value in structs.asdict(order).items()
-        if value or name not in {"tags", "profile"}
+        if value or name not in _NEWER_KEYS
     }
     return read(SessionInfo, daemon.post("sessions", **given))
 

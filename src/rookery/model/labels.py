@@ -20,8 +20,9 @@ def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
     for tag in unique:
         if not _TAG.fullmatch(tag):
             raise BadInput(
-                f"the tag {tag[:SHOWN_NAME_CHARACTERS]!r}. A tag has at most 40 letters, digits"
-                " and '_', '.', ':', '/', '-', and begins with a letter or a digit."
+                f"{tag[:SHOWN_NAME_CHARACTERS]!r} is not a valid tag. A tag has at most 40"
+                " letters, digits and '_', '.', ':', '/', '-', and begins with a letter or a"
+                " digit."
             )
     if len(unique) > MAX_TAGS:
         raise BadInput(f"a session has at most {MAX_TAGS} tags.")

@@ -1,4 +1,4 @@
-"""The operation that lists sessions which ended against the wish of their person."""
+"""The operation that lists sessions which ended unexpectedly."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from rookery.store import session_losses
 #: Hours for which a lost session is offered to be resumed.
 LOST_HOURS = 7 * 24.0
 
-#: The same for a session that ended for another reason that its person did not wish for.
-UNWISHED_HOURS = 24.0
+#: The same for a session that ended unexpectedly for another reason.
+UNEXPECTED_END_HOURS = 24.0
 
 
 class LostParams(Params):
@@ -43,9 +43,9 @@ class LostSessions:
 
 async def list_lost(context: Context, caller: Caller, params: LostParams) -> LostSessions:
     """List the sessions that were lost and not resumed, with those that cannot be."""
-    hours = params.hours or (UNWISHED_HOURS if params.all else LOST_HOURS)
+    hours = params.hours or (UNEXPECTED_END_HOURS if params.all else LOST_HOURS)
     since = context.journal.clock.now() - timedelta(hours=hours)
-    find = session_losses.unwished if params.all else session_losses.lost
+    find = session_losses.ended_unexpectedly if params.all else session_losses.lost
 
     def read(db: Connection) -> LostSessions:
         found = find(db, since=since)

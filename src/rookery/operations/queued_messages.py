@@ -104,7 +104,7 @@ async def edit(context: Context, caller: Caller, params: EditParams) -> Message:
 
 
 async def resend(context: Context, caller: Caller, params: ResendParams) -> Message:
-    """Send the text of a message that did not arrive again, as a new message."""
+    """Send an undelivered message again, as a new message."""
 
     def write(db: Connection) -> Message:
         found = _find(db, params.message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -127,11 +127,7 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
                 db, ended_after=since, recently=recently, branches=branches
             )
         )
-        visible = [
-            each
-            for each in listed
-            if (allowed is None or each.id in allowed) and _is_shown(each, params)
-        ]
+        visible = _visible(listed, params, allowed)
         queued, pending = backlog.kept_words(db), stored_dialogs.pending(db)
         shared = overlaps.notes(db) if allowed is None else {}
         return Sessions(
@@ -149,6 +145,17 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
         )
 
     return await context.database.read(read)
+
+
+def _visible(
+    listed: Iterable[PresentSession], params: ListParams, allowed: Container[SessionId] | None
+) -> list[PresentSession]:
+    """Return the sessions that the caller may read and wants to see."""
+    return [
+        each
+        for each in listed
+        if (allowed is None or each.id in allowed) and _is_shown(each, params)
+    ]
 
 
 def _is_shown(session: Session, params: ListParams) -> bool:

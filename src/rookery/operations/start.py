@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from rookery.agent_settings import ProfileSettings
-from rookery.agents.names import DEFAULT, NAMES
+from rookery.agents.names import DEFAULT, NAMES, SHELL
 from rookery.environment import session_environment
 from rookery.model.errors import BadInput, Forbidden
 from rookery.model.scopes import Scope
@@ -144,7 +144,7 @@ def _without_agents_environment(caller: Caller, params: StartParams) -> StartPar
 def _require_owner_for_shell(caller: Caller, params: StartParams) -> None:
     """Let only the owner, on this computer's own socket, choose programs and environments."""
     if caller.identity.scope is not Scope.OWNER or caller.identity.transport != "unix":
-        if params.agent == "shell":
+        if params.agent == SHELL:
             raise Forbidden("only the owner may start a shell, on this computer's own socket.")
         if params.arguments:
             raise Forbidden(

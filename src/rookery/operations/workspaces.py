@@ -24,8 +24,8 @@ from rookery.store import wait_for_change
 from rookery.store import workspaces as stored_workspaces
 from rookery.workspaces.inspection import BranchPosition, is_folder, open_worktree, position
 
-#: Worktrees that are looked at with git at the same time.
-MAX_LOOKS = 4
+#: Worktrees that git reads at the same time.
+MAX_CONCURRENT_READS = 4
 
 #: Seconds for the keeper to check and remove worktrees; those that take longer follow.
 PRUNE_TIMEOUT_S = 20.0
@@ -98,9 +98,9 @@ async def list_workspaces(context: Context, caller: Caller, params: Nothing) -> 
             if allowed is None or each.session in allowed
         ]
 
-    looks = asyncio.Semaphore(MAX_LOOKS)
+    reads = asyncio.Semaphore(MAX_CONCURRENT_READS)
     found = await context.database.read(read)
-    views = await asyncio.gather(*(_view(context, looks, each) for each in found))
+    views = await asyncio.gather(*(_view(context, reads, each) for each in found))
     return Workspaces(str(context.worktrees.root), list(views))
 
 
@@ -135,9 +135,9 @@ async def show_workspace(
     return await _view(context, asyncio.Semaphore(1), await context.database.read(read))
 
 
-async def _view(context: Context, looks: asyncio.Semaphore, listed: _Listed) -> WorkspaceView:
+async def _view(context: Context, reads: asyncio.Semaphore, listed: _Listed) -> WorkspaceView:
     workspace, session = listed.workspace, listed.session
-    seen, problem = await _look(context, looks, workspace)
+    seen, problem = await _look(context, reads, workspace)
     return WorkspaceView(
         session=session.id,
         name=session.name,
@@ -158,7 +158,7 @@ async def _view(context: Context, looks: asyncio.Semaphore, listed: _Listed) -> 
 
 
 async def _look(
-    context: Context, looks: asyncio.Semaphore, workspace: Workspace
+    context: Context, reads: asyncio.Semaphore, workspace: Workspace
 ) -> tuple[BranchPosition | None, str]:
     if workspace.state is WorkspaceState.REQUESTED:
         return None, "it is being made"
@@ -166,7 +166,7 @@ async def _look(
         return None, "it was removed"
     if not await is_folder(workspace.path):
         return None, "its folder is gone"
-    async with looks:
+    async with reads:
         try:
             repository = await open_worktree(context.worktrees.git, workspace)
             return await position(repository, workspace), ""

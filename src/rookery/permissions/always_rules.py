@@ -56,7 +56,7 @@ def require_expressible(request: Request) -> None:
         )
     if not request.is_exact:
         raise CommandRefused(
-            "the call was not told exactly or not as a whole, so a rule would also allow other"
+            "the agent did not report the whole call exactly, so a rule would also allow other"
             f" calls. Allow it once:  rookery allow {request.id}"
         )
 
@@ -110,7 +110,9 @@ def _value(call: Call, name: str) -> str:
     if name not in PATH_FIELDS or not isinstance(value, str):
         return field_text(value)
     if name in call.uncertain or len(paths := call.real_paths.get(name, frozenset())) != 1:
-        raise CommandRefused(f"it is not certain which file {name} names, so no rule can.")
+        raise CommandRefused(
+            f"the path in {name} may name several files, so no exact rule can be made."
+        )
     return next(iter(paths))
 
 
@@ -138,7 +140,7 @@ def _why_not(call: Call, circumstances: Circumstances, wish: RuleWish) -> str:
         trap = (
             "a path must be absolute, with all links resolved"
             if field in PATH_FIELDS
-            else "a wildcard covers none of the characters that join shell commands"
+            else "a wildcard does not match shell separators such as ; and |"
         )
         return f"the pattern does not match this call ({about}); {trap}."
     if not wish.everywhere and any(

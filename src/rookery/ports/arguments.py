@@ -25,8 +25,8 @@ class ReservedArguments:
         """Return why a program must not be given these arguments; empty if it may."""
         if arguments and not arguments[0].startswith("-"):
             return (
-                f"{arguments[0]!r} follows -- and is no option. After -- there are options of"
-                " the agent's program; the prompt comes before it."
+                f"{arguments[0]!r} is not an option. Put the prompt before --, and options of"
+                " the agent's program after it."
             )
         if any("\0" in each for each in arguments):
             return "no program can be given a NUL character."

@@ -44,7 +44,7 @@ def is_new_failure(session: ListedSession) -> bool:
     return session.status == "failed" and not session.is_resumed and not is_seen
 
 
-def is_hidden(session: ListedSession) -> bool:
+def is_left_out(session: ListedSession) -> bool:
     """Return whether a list leaves a session out unless all are wanted."""
     return bool(session.ended_at) and not is_new_failure(session)
 

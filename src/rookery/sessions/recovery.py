@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 from uuid import uuid4
 
+from rookery.agents.names import SHELL
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionFound, SessionId, SessionRecovered
 from rookery.model.lifecycle import Status
@@ -109,7 +110,7 @@ class SessionRecovery:
             session = Session(
                 id=SessionId(str(uuid4())),
                 name=distinct(usable(name), TakenNames(db)),
-                agent="shell",
+                agent=SHELL,
                 runtime=OBSERVED,
                 computer=self.journal.computer,
                 native_id=NativeId(f"tmux_{found.address.tmux_pane}"),

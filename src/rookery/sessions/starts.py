@@ -11,6 +11,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from uuid import uuid4
 
+from rookery.agents.names import SHELL
 from rookery.model.errors import (
     AgentUnknown,
     BadInput,
@@ -20,10 +21,7 @@ from rookery.model.errors import (
     ProgramMissing,
     ProjectUnknown,
 )
-from rookery.model.facts import (
-    SessionId,
-    SessionRequested,
-)
+from rookery.model.facts import SessionId, SessionRequested
 from rookery.model.labels import checked_tags
 from rookery.model.messages import Handling, Words, clean
 from rookery.model.names import SHOWN_NAME_CHARACTERS, checked, distinct, name_from, title_from
@@ -134,9 +132,9 @@ def plan(
 
 def _check_command(agent: Agent, start: StartRequest) -> None:
     """Refuse words that do not belong on the command line of the agent's program."""
-    if start.command and agent.name != "shell":
+    if start.command and agent.name != SHELL:
         raise BadInput("only the agent 'shell' takes a command line.")
-    if start.arguments and agent.name == "shell":
+    if start.arguments and agent.name == SHELL:
         raise BadInput("the arguments of a shell are part of its command line.")
     if refusal := agent.reserved.why_not(start.arguments):
         raise BadInput(refusal)
@@ -180,14 +178,27 @@ def accept(
     db: Connection, journal: Journal, plan: StartPlan, *, speaker: MessageSender
 ) -> Session:
     """Add a session row, and queue its first message."""
-    now, start, owner = journal.clock.now(), plan.start, speaker.name
+    owner = speaker.name
     if sessions.count_live(db, TMUX) >= plan.limit:
         raise LimitReached(f"{plan.limit}. End one, or raise limits.tmux_sessions.")
     _require_not_live(db, plan)
+    session = _new_session(db, journal, plan, owner=owner)
+    sessions.add(db, session, launch=_launch(plan))
+    _enter_workspace(db, plan, session)
+    journal.append(db, SessionRequested(session.id, owner))
+    if plan.words:
+        # Messages that come before it is up are not joined to the prompt: its answer is wanted.
+        write(db, journal, session.id, plan.words, speaker, handling=Handling(alone=True))
+    return sessions.get(db, session.id)
+
+
+def _new_session(db: Connection, journal: Journal, plan: StartPlan, *, owner: str) -> Session:
+    """Return the session of an accepted start, with an id and a name that are free."""
+    now, start = journal.clock.now(), plan.start
     session_id = _new_id(db)
     name = _name(start, taken=TakenNames(db))
     workspace = _workspace(db, plan, name)
-    session = Session(
+    return Session(
         id=session_id,
         name=name,
         label=name,
@@ -213,13 +224,6 @@ def accept(
         last_activity_at=now,
         workspace=workspace,
     )
-    sessions.add(db, session, launch=_launch(plan))
-    _enter_workspace(db, plan, session)
-    journal.append(db, SessionRequested(session_id, owner))
-    if plan.words:
-        # Messages that come before it is up are not joined to the prompt: its answer is wanted.
-        write(db, journal, session_id, plan.words, speaker, handling=Handling(alone=True))
-    return sessions.get(db, session_id)
 
 
 def _workspace(db: Connection, plan: StartPlan, name: str) -> SessionWorkspace | None:
@@ -255,11 +259,8 @@ def _require_not_live(db: Connection, plan: StartPlan) -> None:
     if conversation is None or conversation.is_branch:
         return
     if holder := session_bindings.in_conversation(db, plan.agent.name, conversation.native_id):
-        verb = (
-            "Branch it:  rookery fork"
-            if plan.agent.abilities.can_fork
-            else "First:  rookery end"
-        )
+        can_fork = plan.agent.abilities.can_fork
+        verb = "Branch it:  rookery fork" if can_fork else "First:  rookery end"
         why = f"{holder.name} lives, and two programs would spoil one conversation"
         raise CommandRefused(f"{why}. {verb} {holder.name}")
 

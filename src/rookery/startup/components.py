@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from rookery.agents.catalog import AGENTS
+from rookery.agents.names import SHELL
 from rookery.api.hook_socket import HookSocket
 from rookery.config import Settings
 from rookery.coordination.listeners import Listeners
@@ -116,7 +117,7 @@ class Parts:
             conversations=TranscriptReader(folders, journal.clock),
             permissions=self.permissions(journal),
             worktrees=self.worktrees(),
-            commands={"demo": demo, "shell": (self.login.get("SHELL", "/bin/sh"),)},
+            commands={"demo": demo, SHELL: (self.login.get("SHELL", "/bin/sh"),)},
             settings=self.settings,
             home=self.home,
             login=self.login,

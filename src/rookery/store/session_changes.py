@@ -66,16 +66,11 @@ def project(
     ``parcel`` is the parcel whose arrival the fact proves.
     """
     now, after = stamp(at), advance(before.state, fact)
-    origin, background = before.input_origin, before.background
+    origin, background = _input_and_background(fact, before, parcel)
     match fact:
-        case facts.TurnStarted(session, prompt, resumes=False) if prompt:
-            origin = "terminal" if parcel is None else origin
-            if not before.is_prompted:
+        case facts.TurnStarted(session, prompt, resumes=False):
+            if prompt and not before.is_prompted:
                 note_first_prompt(db, session, prompt)
-        case facts.TurnEnded(commands=number) | facts.TurnPaused(commands=number):
-            background = number
-        case facts.BackgroundEnded():
-            background = 0
         case _:
             pass
     is_same = after == before.state
@@ -101,6 +96,22 @@ def project(
             _note_activity(db, fact, now)
     if type(fact) in _KEPT:
         _keep(db, fact, now)
+
+
+def _input_and_background(
+    fact: Fact, before: SessionRow, parcel: int | None
+) -> tuple[str, int]:
+    """Return the origin of the last input, and the number of commands that are left running."""
+    origin, background = before.input_origin, before.background
+    match fact:
+        case facts.TurnStarted(prompt=prompt, resumes=False) if prompt and parcel is None:
+            return "terminal", background
+        case facts.TurnEnded(commands=number) | facts.TurnPaused(commands=number):
+            return origin, number
+        case facts.BackgroundEnded():
+            return origin, 0
+        case _:
+            return origin, background
 
 
 def _note_activity(db: Connection, fact: Fact, now: str) -> None:

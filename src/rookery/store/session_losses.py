@@ -1,4 +1,4 @@
-"""Find the sessions that ended against the wish of their person and were not resumed yet."""
+"""Find the sessions that ended unexpectedly and were not resumed yet."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _NOT_RESUMED = f"""
         and other.native_id = sessions.native_id and other.{LIVE})
 """
 
-#: Ends that were not wished for: a failure of the program, or a long time without activity.
-_UNWISHED = "(lost or status = 'failed' or (status = 'killed' and ended_by = 'idle'))"
+#: Unexpected ends: also a failure of the program, or a long time without activity.
+_UNEXPECTED = "(lost or status = 'failed' or (status = 'killed' and ended_by = 'idle'))"
 
 
 def lost(db: Connection, *, since: datetime) -> list[Session]:
@@ -28,9 +28,9 @@ def lost(db: Connection, *, since: datetime) -> list[Session]:
     return _read(db, "lost", since)
 
 
-def unwished(db: Connection, *, since: datetime) -> list[Session]:
+def ended_unexpectedly(db: Connection, *, since: datetime) -> list[Session]:
     """Return the sessions whose end no person or session asked for, oldest first."""
-    return _read(db, _UNWISHED, since)
+    return _read(db, _UNEXPECTED, since)
 
 
 def _read(db: Connection, condition: str, since: datetime) -> list[Session]:

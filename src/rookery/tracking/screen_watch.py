@@ -154,7 +154,7 @@ def how_it_ended(exited: Exited) -> str:
 
 
 def _is_ended_from_outside(exited: Exited) -> bool:
-    """Return whether a signal ended it that a terminal or a shutdown sends to all programs."""
+    """Return whether a signal that a closing terminal or a shutdown sends ended the program."""
     by_exit_code = {128 + each for each in _SHUTDOWN_SIGNALS}  # as shells and agents report it
     return exited.signal in _SHUTDOWN_SIGNALS or exited.code in by_exit_code
 

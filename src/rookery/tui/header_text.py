@@ -73,7 +73,7 @@ def empty_hints(board: Board, *, down: str, is_loaded: bool) -> Sequence[str]:
     return (
         "No sessions yet.",
         "Press n to start one, or type in another terminal:",
-        '  rookery start --agent demo --name hello "say: Hello"',
+        '  rookery start demo "say: Hello"',
         "Press ? for all keys.",
     )
 

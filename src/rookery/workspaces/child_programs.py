@@ -77,7 +77,7 @@ async def _watch(child: Process, run: ProgramRun) -> ProgramOutput:
 
 
 async def end_left_over(process: str, clock: Clock) -> None:
-    """Kill a process that a daemon which died left running, with its process group."""
+    """Kill a process, with its group, that an earlier daemon left running."""
     known = KnownProcess.read(process)
     while is_running(known):
         with suppress(ProcessLookupError):

@@ -107,7 +107,7 @@ async def is_folder(path: str) -> bool:
     return await asyncio.to_thread(Path(path).is_dir)
 
 
-def find_hindrance(git_dir: Path) -> str:
+def find_unfinished_operation(git_dir: Path) -> str:
     """Return which operation of git is not finished; empty if there is none."""
     for name, operation in _UNFINISHED.items():
         if (git_dir / name).exists():
@@ -161,8 +161,8 @@ async def why_keep(
     git_dir = await find_git_dir(workspace)
     if not git_dir or not await is_folder(workspace.path):
         return ""  # there is nothing left to lose in the folder
-    if hindrance := await asyncio.to_thread(find_hindrance, Path(git_dir)):
-        return hindrance
+    if operation := await asyncio.to_thread(find_unfinished_operation, Path(git_dir)):
+        return operation
     if await asyncio.to_thread(_has_submodules, Path(git_dir)):
         return "it has initialised submodules, whose commits could be lost"
     repository = await git.reading(place_of(workspace, git_dir))
@@ -174,7 +174,7 @@ async def why_keep(
         and not (each.is_untracked and _is_copy(workspace, each.path, copied))
     ]
     if lost:
-        return f"{named(lost)} not committed"
+        return f"{file_list(lost)} not committed"
     return await _why_unmerged(repository, workspace)
 
 
@@ -220,7 +220,7 @@ def is_copied(path: str, copied: Iterable[str]) -> bool:
     return any(path == each or path.startswith(f"{each.rstrip('/')}/") for each in copied)
 
 
-def named(paths: Sequence[str]) -> str:
+def file_list(paths: Sequence[str]) -> str:
     """Return the first files by name, and the number of the others."""
     shown = ", ".join(paths[:MAX_NAMED_FILES])
     more = len(paths) - MAX_NAMED_FILES

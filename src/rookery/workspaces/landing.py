@@ -18,13 +18,13 @@ from rookery.workspaces.commits import Merging, merged_tree
 from rookery.workspaces.git import Git, GitPlace, Repository
 from rookery.workspaces.inspection import (
     UncommittedFile,
+    file_list,
     find_git_dir,
-    find_hindrance,
+    find_unfinished_operation,
     is_copied,
     is_folder,
     list_changes,
     list_checkouts,
-    named,
     place_of,
 )
 
@@ -67,13 +67,14 @@ async def prepare(git: Git, workspace: Workspace, request: LandRequest) -> Landi
         raise CommandRefused(f"the worktree of {request.name} is gone: {workspace.path}.")
     place = place_of(workspace, git_dir)
     worktree, repository = git.changing(place), await git.reading(place)
-    if why := await asyncio.to_thread(find_hindrance, Path(git_dir)):
+    if why := await asyncio.to_thread(find_unfinished_operation, Path(git_dir)):
         raise CommandRefused(f"in the worktree of {request.name}, {why}.")
     await _require_branch(worktree, workspace, request)
     into = request.into or workspace.base
     if not into:
         raise CommandRefused(
-            f"{request.name} began at a commit that was no branch. Name one:  --into BRANCH"
+            f"{request.name} was started from a commit, not from a branch. Name a branch:"
+            "  --into BRANCH"
         )
     old = await _tip_of(repository, into)
     checkout = await _clean_checkout(git, repository, into)
@@ -141,13 +142,13 @@ async def _clean_checkout(git: Git, repository: Repository, branch: str) -> str:
             )
         there = git.changing(GitPlace(each.path))
         if changes := await list_changes(there, "--untracked-files=no"):
-            files = named([each.path for each in changes])
+            files = file_list([each.path for each in changes])
             raise CommandRefused(
-                f"{branch} is checked out in {each.path}, where {files} is not committed."
-                " Commit or stash that first."
+                f"{branch} is checked out in {each.path}, which has uncommitted changes:"
+                f" {files}. Commit or stash them first."
             )
         git_dir = await there.text("rev-parse", "--absolute-git-dir")
-        if why := await asyncio.to_thread(find_hindrance, Path(git_dir)):
+        if why := await asyncio.to_thread(find_unfinished_operation, Path(git_dir)):
             raise CommandRefused(f"{branch} is checked out in {each.path}, where {why}.")
     return checkouts[0].path if checkouts else ""
 
@@ -163,7 +164,7 @@ async def _commit_all(
         return ()
     if not request.commit_message.strip():
         raise CommandRefused(
-            f"{request.name} has not committed {named(files)}. Let it commit, or commit"
+            f"{request.name} has not committed {file_list(files)}. Let it commit, or commit"
             f" everything now:  rookery land {request.name} --commit MESSAGE"
         )
     await _require_identity(worktree)

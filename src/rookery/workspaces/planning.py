@@ -60,12 +60,7 @@ async def plan_worktree(
     if request.branch:
         await _check_branch(repository, request, branches)
     await _check_folder(repository, here, base)
-    common = Path(here.common)
-    named = common.parent if common.name == ".git" else common
-    name = named.name.removesuffix(".git")
-    digest = hashlib.sha256(here.common.encode(errors="replace")).hexdigest()
-    usual = _UNUSUAL.sub("-", name)[:MAX_NAME_CHARACTERS].strip(".-") or "repository"
-    parent = root / f"{usual}-{digest[:DIGEST_CHARACTERS]}"
+    parent = root / _folder_name(here.common)
     return WorkspacePlan(
         folder=str(parent),
         repository=here.common,
@@ -86,6 +81,15 @@ async def plan_worktree(
     )
 
 
+def _folder_name(common: str) -> str:
+    """Return the name of the folder for a repository's worktrees: its own name and a digest."""
+    path = Path(common)
+    named = path.parent if path.name == ".git" else path
+    name = _UNUSUAL.sub("-", named.name.removesuffix(".git"))[:MAX_NAME_CHARACTERS].strip(".-")
+    digest = hashlib.sha256(common.encode(errors="replace")).hexdigest()
+    return f"{name or 'repository'}-{digest[:DIGEST_CHARACTERS]}"
+
+
 async def _surroundings(repository: Repository, folder: Path) -> _Surroundings:
     try:
         common = await repository.text(
@@ -101,7 +105,7 @@ async def _surroundings(repository: Repository, folder: Path) -> _Surroundings:
     top = await repository.find("rev-parse", "--show-toplevel")
     is_bare = await repository.text("rev-parse", "--is-bare-repository") == "true"
     if not top and not is_bare:
-        raise CommandRefused(f"{folder} is a folder of git itself. Name the project's folder.")
+        raise CommandRefused(f"{folder} is inside git's own folder. Name the project's folder.")
     prefix = await repository.text("rev-parse", "--show-prefix") if top else ""
     return _Surroundings(top, common, prefix)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rookery.cli.end_texts import ended_by
 from rookery.cli.session_table import SessionTable
 from rookery.client.sessions import SessionInfo
+from rookery.presentation.states import ended_by
 from tests.support.cli import session
 
 pytestmark = pytest.mark.spec("A4")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rookery.cli.failures import asks_for_json
-from rookery.cli.program_name import program_name
 from rookery.cli.render import complain, complain_of, say, say_verbatim
+from rookery.cli.typed_name import typed_name
 from rookery.model.errors import Answered
 from tests.support.cli import FakeClient, typed
 
@@ -89,7 +89,7 @@ def called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
 
 
 def test_the_program_is_named_as_it_was_called(called: str) -> None:
-    assert program_name() == called
+    assert typed_name() == called
 
 
 @pytest.mark.parametrize("argv", ["rookery", "/x/site-packages/rookery/__main__.py"])
@@ -98,7 +98,7 @@ def test_a_program_without_a_path_is_named_by_its_name(
 ) -> None:
     monkeypatch.setattr("sys.argv", [argv])
 
-    assert program_name() == "rookery"
+    assert typed_name() == "rookery"
 
 
 @pytest.mark.usefixtures("called")

@@ -8,13 +8,14 @@ import pytest
 
 from rookery.cli import colour, render
 from rookery.cli.conversation import print_turns
-from rookery.cli.render import ago, at_deadline, complain, plain, reply, say, show_json
+from rookery.cli.render import ago, at_deadline, complain, reply, say, show_json
 from rookery.cli.session_table import SessionTable
 from rookery.cli.tables import folded
 from rookery.client.decoding import read
 from rookery.client.sessions import SessionInfo
 from rookery.client.turns import TurnInfo
 from rookery.model.reason_texts import first_line
+from rookery.presentation.texts import plain
 from tests.support.cli import session
 
 EVIL = "\x1b]0;owned\x07\x1b[2Jred\x9b31m\r"

@@ -111,7 +111,18 @@ def test_nothing_that_was_lost_is_said(
 
 @pytest.mark.parametrize(
     "words",
-    [[], ["--yes"], ["ann", "--lost"], ["--all", "--fork"], ["--lost", "--name", "x"]],
+    [
+        [],
+        ["--yes"],
+        ["ann", "--lost"],
+        ["--all", "--fork"],
+        ["--lost", "--name", "x"],
+        ["--lost", "--agent", "demo"],
+        ["--lost", "--project", "/"],
+        ["--all", "--wait"],
+        ["--all", "--timeout", "3"],
+        ["--lost", "--on-permission", "fail"],
+    ],
 )
 def test_options_that_do_not_go_together_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]

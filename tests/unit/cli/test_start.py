@@ -75,7 +75,7 @@ def test_the_first_word_may_be_the_agent_and_what_follows_dashes_is_for_it(
     assert not typed(monkeypatch, daemon, "start", *words)
 
     order = daemon.order
-    assert (order["agent"], order["prompt"], order["arguments"]) == started
+    assert (order["agent"], order["prompt"], order.get("arguments", [])) == started
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,17 @@ def test_for_a_shell_the_words_after_the_dashes_are_its_command(
     typed(monkeypatch, daemon, "start", *words)
 
     assert daemon.order["command"] == ["python3", "-i"]
-    assert (daemon.order["arguments"], daemon.order["prompt"]) == ([], "")
+    assert daemon.order["prompt"] == ""
+    assert "arguments" not in daemon.order
+
+
+def test_options_that_are_not_given_are_not_sent_to_an_older_daemon(
+    monkeypatch: pytest.MonkeyPatch, daemon: Starting
+) -> None:
+    typed(monkeypatch, daemon, "start", "demo")
+
+    newer = {"tags", "profile", "worktree", "branch", "base", "arguments"}
+    assert not newer & set(daemon.order)
 
 
 class Choosy(Starting):

@@ -31,7 +31,7 @@ def test_without_its_library_the_interface_says_how_to_install_it(
 
     monkeypatch.setattr(terminal_interface, "import_quickly", missing)
 
-    with pytest.raises(BadInput, match=r"pipx install 'rookery\[tui\]'"):
+    with pytest.raises(BadInput, match=r"pipx install '\.\[tui\]'"):
         open_interface(FakeClient())
 
 

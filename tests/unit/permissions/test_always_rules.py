@@ -134,8 +134,8 @@ def test_a_pattern_that_would_not_allow_the_call_is_refused(call: Call, pattern:
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (edit("link/../x", "/a/x", "/b/x"), "not certain which file"),
-        (replace(edit("~/x"), uncertain=frozenset({"file_path"})), "not certain which file"),
+        (edit("link/../x", "/a/x", "/b/x"), "may name several files"),
+        (replace(edit("~/x"), uncertain=frozenset({"file_path"})), "may name several files"),
         (bash("x" * 5_000), "4,000 characters"),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rookery.presentation.ages import age, time_left
-from rookery.presentation.states import Standing, is_hidden, standing, state_word
+from rookery.presentation.states import Standing, is_left_out, standing, state_word
 from tests.support.cli import session
 
 pytestmark = pytest.mark.spec("I5", "A2")
@@ -16,7 +16,7 @@ OVER: dict[str, Any] = {"activity": None, "ended_at": NOW.isoformat()}
 
 
 @pytest.mark.parametrize(
-    ("known", "word", "is_left_out"),
+    ("known", "word", "leaves_out"),
     [
         ({}, "idle", False),
         ({"reason": "failed"}, "turn failed", False),
@@ -33,11 +33,11 @@ OVER: dict[str, Any] = {"activity": None, "ended_at": NOW.isoformat()}
     ],
 )
 def test_ended_sessions_are_left_out_unless_they_failed_unseen(
-    known: dict[str, Any], word: str, *, is_left_out: bool
+    known: dict[str, Any], word: str, *, leaves_out: bool
 ) -> None:
     one = session("a", **known)
 
-    assert (state_word(one), is_hidden(one)) == (word, is_left_out)
+    assert (state_word(one), is_left_out(one)) == (word, leaves_out)
 
 
 def test_a_failure_that_was_dealt_with_is_one_of_the_ended() -> None:

@@ -311,7 +311,7 @@ async def test_q_leaves_and_closes_the_streams(daemon: FakeDaemon) -> None:
 async def test_without_sessions_it_says_how_to_start_one() -> None:
     async with shown(FakeDaemon()) as tui:
         await tui.shows("No sessions yet.")
-        assert "rookery start --agent demo" in tui.text
+        assert "rookery start demo" in tui.text
 
 
 async def test_text_of_agents_is_drawn_as_it_is(daemon: FakeDaemon) -> None:

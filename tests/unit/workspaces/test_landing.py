@@ -167,7 +167,9 @@ async def test_changes_in_the_checkout_of_the_base_are_never_touched(
     tree.commit("a.txt", "landed\n")
     workshop.repository.write("a.txt", "my own work\n")
 
-    with pytest.raises(CommandRefused, match=r"is checked out in .* where a\.txt is not"):
+    with pytest.raises(
+        CommandRefused, match=r"is checked out in .* uncommitted changes: a\.txt"
+    ):
         await land(workshop)
 
     assert (workshop.repository.path / "a.txt").read_text() == "my own work\n"

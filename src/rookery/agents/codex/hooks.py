@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from rookery.agents.shared.claude_style_hooks import (
     ClaudeStyleHooks,
 )
 from rookery.agents.shared.claude_style_replies import UNDECIDED, answers_as_reason
+from rookery.agents.shared.edited_files import files_in_patch
 from rookery.agents.shared.tool_arguments import bounded_argument
 from rookery.model.facts import Fact, SessionId, ToolUsed
 from rookery.model.permissions import Outcome, Verdict
@@ -32,16 +32,11 @@ EVENTS: Mapping[str, tuple[str, int]] = {
     "SessionEnd": ("session_end", 3),
 }
 
-#: The lines of a patch that name a file.
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
-
 
 def patched_files(tool_input: Mapping[str, Any]) -> str:
     """Return the files that a patch changes; empty if the input has no patch."""
     patch = tool_input.get("command")
-    return (
-        bounded_argument(", ".join(_PATCHED.findall(patch))) if isinstance(patch, str) else ""
-    )
+    return bounded_argument(", ".join(files_in_patch(patch))) if isinstance(patch, str) else ""
 
 
 class CodexHooks(ClaudeStyleHooks):

@@ -22,6 +22,9 @@ def edited_files(tool_input: Mapping[str, Any], field: str) -> tuple[str, ...]:
     value = tool_input.get(field)
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         return ()
-    if _PATCH_BEGINS in value:
-        return tuple(dict.fromkeys(_IN_PATCH.findall(value)))[:MAX_FILES]
-    return (value,)
+    return files_in_patch(value) if _PATCH_BEGINS in value else (value,)
+
+
+def files_in_patch(patch: str) -> tuple[str, ...]:
+    """Return the files that a patch names, each once."""
+    return tuple(dict.fromkeys(_IN_PATCH.findall(patch)))[:MAX_FILES]

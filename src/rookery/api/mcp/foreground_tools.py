@@ -10,8 +10,8 @@ from rookery.operations.foreground import Background, Foreground
 
 #: The advice after a session was put into the foreground.
 IN_FRONT = (
-    "What it says is shown where your person runs `rookery follow`; whoever runs it later gets"
-    " what was missed. It gives you nothing to read: go on, or end your turn."
+    "What it says is shown where your person runs `rookery follow`; a later `rookery follow`"
+    " prints what was missed. It gives you nothing to read: go on, or end your turn."
 )
 
 
