@@ -66,12 +66,6 @@ class ConversationPrinter:
                 click.secho(line, dim=True) if is_colourful() else click.echo(line)
 
 
-def print_turns(turns: Iterable[TurnInfo], session: SessionInfo) -> None:
-    for turn in turns:
-        show_prompt(turn.prompt)
-        show_answer(turn, session)
-
-
 def show_prompt(prompt: str, note: str = "") -> None:
     line = "❯ " + cut(plain(" ".join(prompt.split())), MAX_PROMPT_CELLS)
     click.secho(line, bold=True, nl=False)

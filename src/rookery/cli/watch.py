@@ -70,8 +70,11 @@ def watch(
 def _draw_until_stopped(
     lines_of: Callable[[T, int], list[str]], fetch: Callable[[], T], causes: Causes
 ) -> None:
-    shown, is_away, cause = fetch(), False, Cause.EVENT
+    shown, is_away = fetch(), False
     while True:
+        columns, rows = size_here()
+        _draw([_title(columns, is_away=is_away), "", *lines_of(shown, columns)], rows)
+        cause = _next(causes, drawn=monotonic())
         if cause is Cause.EVENT:
             try:
                 shown, is_away = fetch(), False
@@ -79,10 +82,6 @@ def _draw_until_stopped(
                 is_away = True
         elif cause is Cause.LOST:
             is_away = True
-        columns, rows = size_here()
-        _draw([_title(columns, is_away=is_away), "", *lines_of(shown, columns)], rows)
-        drawn = monotonic()
-        cause = _next(causes, drawn)
 
 
 def _next(causes: Causes, drawn: float) -> Cause:

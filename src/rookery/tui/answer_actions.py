@@ -210,7 +210,7 @@ class AnswerActions(BoardScreen):
         if request.delivery == "due":
             return "It is not known yet whether the agent has taken the answer."
         given = last_answer_text(request.answers)
-        text = f"{word}: {asked(request.message)}" + (f" → {given}" if given else "")
+        text = f"{word}: {asked(request)}" + (f" → {given}" if given else "")
         return f"{text}. {request.note}" if request.note else text
 
 

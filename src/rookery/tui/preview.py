@@ -110,11 +110,13 @@ class Preview(Vertical):
     def content(self) -> TextPane:
         return self.query_one("#content", TextPane)
 
-    def show_session(self, session: ListedSession | None, shown: ShownRequest | None) -> None:
-        """Show the title of a session, and its request."""
+    def show_session(
+        self, session: ListedSession | None, shown: ShownRequest | None, overlap: str = ""
+    ) -> None:
+        """Show the title of a session, its request, and what it shares with others."""
         name = one_line(session.name) if session else ""
         self.query_one("#preview-title", LineBar).show(self._title(name))
-        about = details(session) if session else ""
+        about = details(session, overlap) if session else ""
         self.query_one("#preview-details", LineBar).show(line(f" {about}", "faint"))
         lines = self.size.height - 2 - MIN_CONTENT_LINES
         self.card.show(shown, Size(self.content_size.width, lines))

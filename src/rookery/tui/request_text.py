@@ -40,7 +40,7 @@ def _call(request: RequestInfo, width: int) -> Iterator[StyledLine]:
     yield from paragraph(main, width, "command", first=_MARGIN, rest=_MARGIN)
     for name, value in request.input.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        if text and text != main and name in request.input:
+        if text and text != main:
             margin = _MARGIN * 2
             label = f"{_MARGIN}{one_line(name)}: "
             yield from paragraph(text, width, "faint", first=label, rest=margin)

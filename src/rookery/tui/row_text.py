@@ -20,9 +20,6 @@ SIGN_CELLS, AGE_CELLS = 4, 5
 #: Cells of the longest state, ``turn failed``.
 STATE_CELLS = 11
 
-#: Cells that the last column should have before others get more than they need.
-MIN_WHAT_CELLS = 24
-
 #: Limits of the names' column, and its share of the width.
 MIN_NAME_CELLS, MAX_NAME_CELLS, NAME_SHARE = 8, 28, 3
 
