@@ -10,11 +10,11 @@ import click
 
 from rookery.cli.colour import is_colourful
 from rookery.cli.render import plain, say
-from rookery.cli.tables import cut
 from rookery.client.sessions import SessionInfo
 from rookery.client.turns import ToolCallInfo, TurnInfo, TurnsInfo, Undelivered
 from rookery.model.reason_texts import first_line
 from rookery.presentation.activity import tool_text
+from rookery.presentation.cells import cut
 
 #: Cells for a prompt, a command, and a path or another argument without spaces.
 MAX_PROMPT_CELLS, MAX_COMMAND_CELLS, MAX_PATH_CELLS = 200, 80, 60

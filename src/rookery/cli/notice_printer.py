@@ -28,10 +28,11 @@ from rookery.cli.notices import (
     WordsNotice,
 )
 from rookery.cli.render import count, does, local, plain, remark, say, say_hint, say_verbatim
-from rookery.cli.tables import cut, folded, width_here
+from rookery.cli.tables import width_here
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo
 from rookery.model.reason_texts import first_line
+from rookery.presentation.cells import cut, folded
 
 #: Terminal cells for a tool call, and for the reason of a session's end.
 MAX_TOOL_CELLS, MAX_REASON_CELLS = 160, 400

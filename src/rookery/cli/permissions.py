@@ -27,7 +27,6 @@ from rookery.cli.render import (
 from rookery.cli.request_choice import NONE_PENDING
 from rookery.cli.request_text import in_one_line, show_input
 from rookery.cli.request_view import show_request
-from rookery.cli.tables import cut
 from rookery.client import Client
 from rookery.client import permissions as api
 from rookery.client.permissions import (
@@ -39,6 +38,7 @@ from rookery.client.permissions import (
 from rookery.client.sessions import SessionInfo
 from rookery.model.errors import BadInput
 from rookery.model.folders import runs_command
+from rookery.presentation.cells import cut
 
 
 @click.group(

@@ -15,13 +15,14 @@ from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.program_name import with_program_name_in_prose
 from rookery.cli.render import ago, count, local, one_line, plain, reply, say, short
 from rookery.cli.seen import note_seen
-from rookery.cli.tables import cut, width_here
+from rookery.cli.tables import width_here
 from rookery.client import Client
 from rookery.client.session_details import DetailsInfo, RelativeInfo, show_details
 from rookery.client.sessions import ListedSession
 from rookery.client.turns import TurnInfo
 from rookery.model.reason_texts import first_line, in_one_line
 from rookery.presentation.activity import Surroundings, activity, tool_text
+from rookery.presentation.cells import cut
 from rookery.presentation.next_steps import next_commands
 from rookery.presentation.states import ended_by, state_word
 

@@ -17,10 +17,12 @@ import click
 
 from rookery.cli.daemon_waits import pause
 from rookery.cli.exit_codes import INTERRUPTED
-from rookery.cli.tables import cut, size_here
+from rookery.cli.tables import size_here
 from rookery.client import Client
 from rookery.client.daemon import show_status
+from rookery.client.streams import read_events
 from rookery.model.errors import NotRunning, RookeryError, TimedOut
+from rookery.presentation.cells import cut
 
 T = TypeVar("T")
 
@@ -135,9 +137,8 @@ def _listen(daemon: Client, causes: Causes) -> None:
     """Report each event of the daemon, and of the next one after a restart."""
     while True:
         try:
-            for line in daemon.lines("events"):
-                if line.startswith("data: "):
-                    causes.put(Cause.EVENT)
+            for _ in read_events(daemon.lines("events")):
+                causes.put(Cause.EVENT)
         except RookeryError:
             pass
         causes.put(Cause.LOST)

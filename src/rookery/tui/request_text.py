@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime
 
 from rookery.client.permissions import QuestionInfo, RequestInfo
 from rookery.model.permissions import DIALOG, telling
-from rookery.presentation.ages import time_left
 from rookery.presentation.texts import one_line
 from rookery.tui.answering import (
     MAX_KEYS,
@@ -113,8 +111,3 @@ def title_of(request: RequestInfo, waiting: int) -> str:
     if len(request.questions) > 1:
         asks = f"asks {len(request.questions)} questions"
     return f"{asks} (1 of {waiting})" if waiting > 1 else asks
-
-
-def deadline_text(request: RequestInfo, consequence: str, now: datetime) -> str:
-    """Return what happens to the request, and when; empty without a deadline."""
-    return f"{consequence} in {time_left(request.deadline, now)}" if request.deadline else ""

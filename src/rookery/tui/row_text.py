@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rookery.presentation.ages import age
+from rookery.presentation.cells import cells, cut_left, fitted
 from rookery.presentation.states import Standing, standing, state_word
 from rookery.presentation.texts import one_line
 from rookery.tui.board import BoardHeading, BoardRow, BoardSession
-from rookery.tui.cell_text import cells, cut_left, fitted
 from rookery.tui.session_view import Extras, sign, what_it_does
 from rookery.tui.styled import Span, StyledLine
 

@@ -117,13 +117,3 @@ def details(session: ListedSession, overlap: str = "") -> str:
     observed = "observed" if session.runtime == "observed" else ""
     parts = (agent, overlap, folder(session), session.branch, usage(session), marks, observed)
     return one_line(" · ".join(filter(None, parts)))
-
-
-def deadline_note(request: RequestInfo, session: SessionInfo | None, on_timeout: str) -> str:
-    """Return what happens to a request that is not answered in time."""
-    is_headless = session is not None and session.is_headless
-    if request.tool == STOP:
-        return "it may stop"
-    if not request.has_dialog or is_headless or on_timeout == "deny":
-        return "it is denied"
-    return "its terminal takes over"

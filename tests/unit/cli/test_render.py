@@ -10,11 +10,11 @@ from rookery.cli import colour, render
 from rookery.cli.conversation import show_answer, show_prompt
 from rookery.cli.render import ago, at_deadline, complain, plain, reply, say, show_json
 from rookery.cli.session_table import SessionTable
-from rookery.cli.tables import folded
 from rookery.client.decoding import read
 from rookery.client.sessions import SessionInfo
 from rookery.client.turns import TurnInfo
 from rookery.model.reason_texts import first_line
+from rookery.presentation.cells import folded
 from tests.support.cli import session
 
 EVIL = "\x1b]0;owned\x07\x1b[2Jred\x9b31m\r"

@@ -73,7 +73,7 @@ def test_the_first_word_may_be_the_agent_and_what_follows_dashes_is_for_it(
     assert not typed(monkeypatch, daemon, "start", *words)
 
     order = daemon.order
-    assert (order["agent"], order["prompt"], order["arguments"]) == started
+    assert (order["agent"], order["prompt"], order.get("arguments", [])) == started
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_for_a_shell_the_words_after_the_dashes_are_its_command(
     typed(monkeypatch, daemon, "start", *words)
 
     assert daemon.order["command"] == ["python3", "-i"]
-    assert (daemon.order["arguments"], daemon.order["prompt"]) == ([], "")
+    assert (daemon.order.get("arguments", []), daemon.order["prompt"]) == ([], "")
 
 
 class Choosy(Starting):

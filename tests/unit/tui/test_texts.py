@@ -10,16 +10,17 @@ from rookery.client.live_views import ConversationInfo
 from rookery.client.permissions import RequestInfo
 from rookery.client.relays import RelayInfo
 from rookery.client.sessions import ListedSession, PendingInfo
+from rookery.presentation.cells import cells, cut, cut_left, fitted, wrapped
 from rookery.tui import command_lines
 from rookery.tui.answering import AnswerDraft
 from rookery.tui.board import BoardSession
-from rookery.tui.cell_text import cells, cut, cut_left, fitted, wrapped
 from rookery.tui.command_lines import NewSession
 from rookery.tui.conversation_text import conversation_lines, last_answer
 from rookery.tui.graph_text import graph_lines
-from rookery.tui.request_text import answer_keys, deadline_text, request_lines
+from rookery.tui.preview import ShownRequest, deadline_text
+from rookery.tui.request_text import answer_keys, request_lines
 from rookery.tui.row_text import columns, row_line
-from rookery.tui.session_view import Extras, asked, deadline_note, details, what_it_does
+from rookery.tui.session_view import Extras, asked, details, what_it_does
 from rookery.tui.styled import text_of, width_of
 from tests.support.cli import made
 
@@ -179,8 +180,8 @@ def test_what_happens_at_the_deadline(
 ) -> None:
     asked = request(deadline="2026-11-01T00:09:05Z", **known)
 
-    assert deadline_note(asked, None, on_timeout) == note
-    assert deadline_text(asked, note, NOW) == f"{note} in 4m05s"
+    shown = ShownRequest(asked, session("a"), 1, on_timeout)
+    assert deadline_text(shown, NOW) == f"{note} in 4m05s"
 
 
 def test_answers_by_number_and_in_own_words() -> None:
