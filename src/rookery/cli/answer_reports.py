@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.names import known_sessions, name_of
@@ -19,10 +19,7 @@ from rookery.client import Client
 from rookery.client import permissions as api
 from rookery.client.permissions import AlwaysAllowedInfo, RequestInfo, RulePreviewInfo
 from rookery.model.errors import Answered, CommandRefused
-
-#: Seconds for an answer to take effect: longer than the daemon waits for a hook program to
-#: reconnect before it presses the answer in the agent's dialog.
-DELIVERY_TIMEOUT_S = 60
+from rookery.presentation.answers import delivery_problem, given_answers
 
 #: What is printed before a request that a command has answered.
 _DONE: Mapping[AnswerCommand, str] = {
@@ -30,14 +27,6 @@ _DONE: Mapping[AnswerCommand, str] = {
     "deny": "Denied",
     "answer": "Answered",
 }
-
-
-def delivered(daemon: Client, answered: RequestInfo) -> RequestInfo:
-    """Wait until the answer to a request has reached its agent."""
-    if answered.delivery != "due":
-        return answered
-    now = api.show_request(daemon, answered.id, timeout=DELIVERY_TIMEOUT_S)
-    return now.with_changes(note=answered.note)
 
 
 def answer_all(
@@ -79,7 +68,7 @@ def _decide_each(
         except Answered as refusal:
             failures.append(f"{name}: {refusal}")
     for each in accepted:
-        now = delivered(daemon, each)
+        now = api.await_delivery(daemon, each)
         try:
             require_delivered(now)
         except CommandRefused as refusal:
@@ -102,22 +91,15 @@ def tell(request: RequestInfo, text: str, *, as_json: bool) -> None:
 
 def require_delivered(request: RequestInfo) -> None:
     """Raise ``CommandRefused`` if an answer did not reach its agent, or may not have."""
-    if request.outcome in {"open", "gone"}:
-        raise CommandRefused(f"the answer was not delivered: {request.reason}.")
-    if request.delivery == "due":
-        raise CommandRefused("it is not known yet whether the answer was taken; check again.")
+    if problem := delivery_problem(request):
+        raise CommandRefused(problem)
 
 
 def _show_answered(request: RequestInfo, text: str) -> None:
-    say(f"{text}: {in_one_line(request.message)}{_answers_text(request.answers.values())}")
+    given = f" → {in_one_line(given_answers(request))}" if request.answers else ""
+    say(f"{text}: {in_one_line(request.message)}{given}")
     if request.kind == "permission" and is_partial(request):
         show_input(request)
-
-
-def _answers_text(answers: Iterable[Sequence[str]]) -> str:
-    """Return the given answers as text."""
-    texts = [", ".join(each) for each in answers]
-    return f" → {in_one_line('; '.join(texts))}" if texts else ""
 
 
 def show_preview(preview: RulePreviewInfo) -> None:
@@ -132,7 +114,7 @@ def show_preview(preview: RulePreviewInfo) -> None:
 
 def tell_always(daemon: Client, allowed: AlwaysAllowedInfo, *, as_json: bool) -> None:
     """Print the rule that allows a call always, then what became of its request."""
-    request = delivered(daemon, allowed.request)
+    request = api.await_delivery(daemon, allowed.request)
     if as_json:
         show_json({**allowed.json, "request": request.json})
         require_delivered(request)

@@ -13,7 +13,7 @@ import click
 
 from rookery.cli.completion import session_names
 from rookery.cli.options import examples, pass_client
-from rookery.cli.render import does, remark, say_line
+from rookery.cli.render import remark, say_line
 from rookery.cli.seen import note_seen
 from rookery.cli.terminal_program import run_in_terminal
 from rookery.client import Client
@@ -21,7 +21,7 @@ from rookery.client.daemon import show_status
 from rookery.client.sessions import SessionInfo, list_sessions, show_session
 from rookery.model.errors import Answered, BadInput, NotRunning, RuntimeFailed
 from rookery.model.reason_texts import first_line
-from rookery.presentation.states import ended_by
+from rookery.presentation.states import does, ended_by
 
 #: Names of other sessions that are printed on leaving.
 MAX_SHOWN_NAMES = 5

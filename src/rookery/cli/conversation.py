@@ -10,11 +10,11 @@ import click
 
 from rookery.cli.colour import is_colourful
 from rookery.cli.render import say
-from rookery.cli.tables import cut
 from rookery.client.sessions import SessionInfo
 from rookery.client.turns import ToolCallInfo, TurnInfo, TurnsInfo, Undelivered
 from rookery.model.reason_texts import first_line
 from rookery.presentation.activity import tool_text
+from rookery.presentation.cells import cut
 from rookery.presentation.texts import plain
 
 #: Cells for a prompt, a command, and a path or another argument without spaces.
@@ -65,12 +65,6 @@ class ConversationPrinter:
                 self._last_call = call.number
                 line = tool_line(call.tool, call.argument, is_full=self.is_full)
                 click.secho(line, dim=True) if is_colourful() else click.echo(line)
-
-
-def print_turns(turns: Iterable[TurnInfo], session: SessionInfo) -> None:
-    for turn in turns:
-        show_prompt(turn.prompt)
-        show_answer(turn, session)
 
 
 def show_prompt(prompt: str, note: str = "") -> None:

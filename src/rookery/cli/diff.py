@@ -10,21 +10,19 @@ from rookery.cli.colour import is_colourful
 from rookery.cli.completion import session_names
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import remark, reply, say
-from rookery.cli.tables import cut_left, width_here
+from rookery.cli.tables import width_here
 from rookery.client import Client
 from rookery.client.workspaces import ChangedFileInfo, DiffInfo, show_diff
 from rookery.model.workspaces import short_id
+from rookery.presentation.cells import cut_left
+from rookery.presentation.diffs import DiffLineKind, kind_of_line
 from rookery.presentation.texts import count, one_line, plain
 
-#: The colour of a line of a difference, by how it begins; the first that fits.
-_COLOURS = (
-    ("+++", None),
-    ("---", None),
-    ("diff ", None),
-    ("+", "green"),
-    ("-", "red"),
-    ("@@", "cyan"),
-)
+_COLOURS = {
+    DiffLineKind.ADDED: "green",
+    DiffLineKind.REMOVED: "red",
+    DiffLineKind.HUNK: "cyan",
+}
 
 #: Cells of the numbers of lines in front of a file's name.
 _COUNT_CELLS = 14
@@ -85,5 +83,5 @@ def _stat_line(file: ChangedFileInfo) -> str:
 
 
 def _coloured(line: str) -> str:
-    colour = next((colour for start, colour in _COLOURS if line.startswith(start)), None)
+    colour = _COLOURS.get(kind_of_line(line))
     return click.style(line, fg=colour) if colour else line

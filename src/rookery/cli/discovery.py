@@ -12,9 +12,10 @@ import click
 from rookery.cli.colour import is_colourful
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import reply, say, say_line, short
-from rookery.cli.tables import MIN_CELLS, Layout, cut, cut_left, line_of, width_here
+from rookery.cli.tables import MIN_CELLS, Layout, line_of, width_here
 from rookery.client import Client
 from rookery.client.discovery import DiscoveredInfo, PaneInfo, discover_agents, list_panes
+from rookery.presentation.cells import cut, cut_left
 from rookery.presentation.texts import count, plain
 
 _LAYOUT = Layout(

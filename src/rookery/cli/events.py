@@ -10,7 +10,6 @@ from functools import lru_cache
 import click
 
 from rookery.cli.daemon_waits import await_return
-from rookery.cli.event_stream import EventFields, EventParser, ShownEvent, read_events
 from rookery.cli.names import known_sessions, name_of, with_names_by
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import local, safe_json
@@ -18,6 +17,7 @@ from rookery.client import Client
 from rookery.client.daemon import show_status
 from rookery.client.decoding import JsonObject
 from rookery.client.sessions import show_session
+from rookery.client.streams import EventFields, ShownEvent, read_batches, read_events
 from rookery.model.errors import Answered, NotRunning
 from rookery.presentation.texts import count, one_line
 
@@ -49,11 +49,8 @@ def events(daemon: Client, *, after: int | None, no_follow: bool, as_json: bool)
 
 
 def _stored_events(daemon: Client, after: int | None) -> Iterator[list[ShownEvent]]:
-    """Yield the stored events in batches."""
-    parser = EventParser()
-    for text in daemon.texts("events", after=after or 0, until_now=True):
-        if some := [*parser.read(line.rstrip("\r") for line in text.split("\n"))]:
-            yield some
+    """Return the stored events in batches."""
+    return read_batches(daemon.texts("events", after=after or 0, until_now=True))
 
 
 def _live_events(daemon: Client, after: int | None) -> Iterator[list[ShownEvent]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import partial
 
 import click
@@ -9,10 +10,17 @@ import click
 from rookery.cli.completion import of_any_session
 from rookery.cli.names import with_names_from
 from rookery.cli.options import as_json, examples, pass_client
-from rookery.cli.render import ago, does, out_of_date, reply, say, say_line
+from rookery.cli.render import ago, reply, say, say_line
 from rookery.client import Client
 from rookery.client.sessions import EvidenceInfo, show_evidence
-from rookery.model.reason_texts import first_line
+from rookery.presentation.evidence import (
+    NOTHING_REPORTED,
+    PANE_GONE,
+    certainty,
+    headline,
+    hook_problems,
+    sharing_note,
+)
 from rookery.presentation.states import ended_by
 
 
@@ -28,35 +36,18 @@ def why(daemon: Client, *, name: str, as_json: bool) -> None:
 
 def _show(daemon: Client, evidence: EvidenceInfo) -> None:
     session = evidence.session
-    reason = f": {first_line(session.reason)}" if session.reason else ""
-    since = ago(session.since)
-    if ended := ended_by(session):
-        say(f"{session.name} was {with_names_from(ended, daemon)} {since} ago.")
-    else:
-        say(f"{session.name} {does(session.state)} since {since}{reason}")
-    say(
-        out_of_date(evidence.trouble) if evidence.trouble else f"This is {evidence.confidence}."
-    )
-    _show_hook_problems(evidence)
+    ended = with_names_from(ended_by(session), daemon)
+    say(headline(session, ended, datetime.now(UTC)))
+    say(certainty(evidence))
+    for problem in hook_problems(evidence):
+        say(problem)
     for each in evidence.evidence:
         detail = f"  ({each.detail})" if each.detail else ""
         say_line(f"  {each.source:10}  {each.claim:10}  {ago(each.at)} ago{detail}")
     if not evidence.has_terminal:
-        say("It has no terminal: its pane is gone, so neither keys nor messages reach it.")
+        say(PANE_GONE)
         say(f"End it with:  rookery end {session.name}")
-    if shared := evidence.shares_with:
-        say(
-            f"It shares one conversation with {', '.join(shared)}: each sees only its own part."
-        )
+    if shared := sharing_note(evidence):
+        say(shared)
     if not evidence.evidence:
-        say("  Nothing was reported yet.")
-
-
-def _show_hook_problems(evidence: EvidenceInfo) -> None:
-    """Print why hooks do not report, so that rules do not apply."""
-    if evidence.hooks_off:
-        say(f"Its hooks are disabled by {evidence.hooks_off}: no rule applies to it.")
-    if evidence.hooks_problem:
-        say(f"{evidence.hooks_problem}.")
-    if evidence.hooks_missing:
-        say(evidence.hooks_missing)
+        say(f"  {NOTHING_REPORTED}")

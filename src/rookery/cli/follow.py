@@ -9,7 +9,6 @@ from typing import TypeAlias, TypeVar
 
 from rookery.cli.blocked import how_to_answer
 from rookery.cli.daemon_waits import await_return
-from rookery.cli.event_stream import EventFields, ShownEvent
 from rookery.cli.events import from_now_on
 from rookery.cli.notices import (
     AsksNotice,
@@ -35,6 +34,7 @@ from rookery.client.foreground import (
 )
 from rookery.client.permissions import RequestInfo, open_requests_of
 from rookery.client.sessions import SessionInfo, show_session
+from rookery.client.streams import EventFields, ShownEvent
 from rookery.client.turns import TurnInfo
 from rookery.model.errors import NotRunning
 

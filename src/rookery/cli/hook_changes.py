@@ -15,7 +15,7 @@ import click
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.hook_options import Consent, HookTarget
 from rookery.cli.render import say, say_line, short, show_json
-from rookery.cli.tables import cut, width_here
+from rookery.cli.tables import width_here
 from rookery.home import Home
 from rookery.hook_setup import plans, record, settings_folders
 from rookery.hook_setup.apply import apply_plan, write_programs
@@ -24,6 +24,7 @@ from rookery.hook_setup.plans import HookState, SetupPlan
 from rookery.hook_setup.record import InstallRecord
 from rookery.hook_setup.settings_folders import HookPlace
 from rookery.model.errors import BadInput
+from rookery.presentation.cells import cut
 from rookery.presentation.texts import count, plain
 
 #: Lines of a diff that are enough to show the kind of change.

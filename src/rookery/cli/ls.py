@@ -16,7 +16,6 @@ from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import (
     HELD,
     at_deadline,
-    out_of_date,
     remark,
     rules_warning,
     say,
@@ -29,6 +28,7 @@ from rookery.cli.tables import width_here
 from rookery.client import Client
 from rookery.client.sessions import ListedSession, PendingInfo, SessionList, list_sessions
 from rookery.model.errors import BadInput
+from rookery.presentation.evidence import out_of_date
 from rookery.presentation.folders import is_within
 from rookery.presentation.order import ranked
 from rookery.presentation.states import Standing, is_left_out, standing

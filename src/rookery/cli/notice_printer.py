@@ -26,12 +26,13 @@ from rookery.cli.notices import (
     TurnNotice,
     WordsNotice,
 )
-from rookery.cli.render import does, local, remark, say, say_hint, say_verbatim
-from rookery.cli.tables import cut, folded, width_here
+from rookery.cli.render import local, remark, say, say_hint, say_verbatim
+from rookery.cli.tables import width_here
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo
 from rookery.model.reason_texts import first_line
-from rookery.presentation.states import ended_by
+from rookery.presentation.cells import cut, folded
+from rookery.presentation.states import does, ended_by
 from rookery.presentation.texts import count, plain
 
 #: Terminal cells for a tool call, and for the reason of a session's end.

@@ -14,20 +14,10 @@ from rookery.cli.completion import any_session_names, asking_names
 from rookery.cli.names import known_sessions, name_of, with_names
 from rookery.cli.options import as_json, context_client, examples, pass_client
 from rookery.cli.prompts import prompt_of
-from rookery.cli.render import (
-    complain,
-    local,
-    out_of_date,
-    reply,
-    rules_warning,
-    say,
-    say_line,
-    show_json,
-)
+from rookery.cli.render import complain, local, reply, rules_warning, say, say_line, show_json
 from rookery.cli.request_choice import NONE_PENDING
 from rookery.cli.request_text import in_one_line, show_input
 from rookery.cli.request_view import show_request
-from rookery.cli.tables import cut
 from rookery.client import Client
 from rookery.client import permissions as api
 from rookery.client.permissions import (
@@ -39,6 +29,8 @@ from rookery.client.permissions import (
 from rookery.client.sessions import SessionInfo
 from rookery.model.errors import BadInput
 from rookery.model.folders import runs_command
+from rookery.presentation.cells import cut
+from rookery.presentation.evidence import out_of_date
 
 
 @click.group(

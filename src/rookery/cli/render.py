@@ -12,6 +12,7 @@ import click
 
 from rookery.cli.typed_name import with_typed_name, with_typed_name_in_prose
 from rookery.client.decoding import DaemonAnswer
+from rookery.presentation import deadlines
 from rookery.presentation.ages import age, time_left
 from rookery.presentation.folders import with_tilde
 from rookery.presentation.texts import TURNING_CHARACTERS, one_line, plain
@@ -26,11 +27,6 @@ HELD = "Deliveries are on hold. Resume them with:  rookery release"
 def rules_warning(problem: str) -> str:
     """Return a warning that the current rules file is not in force."""
     return f"The rules file is not in force as it is. {problem}"
-
-
-def out_of_date(trouble: str) -> str:
-    """Return a warning that the output may be old because the daemon cannot write."""
-    return f"This may be out of date. {trouble}"
 
 
 def say(text: str = "") -> None:
@@ -65,12 +61,6 @@ def complain_of(text: str) -> None:
 def remark(text: str) -> None:
     """Print something that is not part of the answer, on standard error."""
     click.echo(plain(with_typed_name(text)), err=True)
-
-
-def does(state: str) -> str:
-    """Return the verb phrase for a state, to follow the session's name."""
-    asks = {"permission": "asks for permission", "question": "asks a question"}
-    return asks.get(state, f"is {state}")
 
 
 def reply(
@@ -119,13 +109,7 @@ def at_deadline(moment: str, on_timeout: str, fallback: str) -> str:
 
     ``fallback`` is the possible outcome: ``dialog``, ``denial`` or ``stop``.
     """
-    if fallback == "stop":
-        consequence = "it may stop"
-    elif fallback == "denial" or on_timeout == "deny":
-        consequence = "it is denied"
-    else:
-        consequence = "its terminal takes over"
-    return f"{consequence} in {until(moment)}"
+    return deadlines.at_deadline(moment, on_timeout, fallback, datetime.now(UTC))
 
 
 def ago(moment: str) -> str:

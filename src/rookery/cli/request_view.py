@@ -9,7 +9,7 @@ from rookery.cli.render import ago, at_deadline, say, say_hint, say_line
 from rookery.cli.request_text import hidden_fields, in_one_line, is_partial
 from rookery.client.permissions import QuestionInfo, RequestInfo
 from rookery.client.sessions import SessionInfo
-from rookery.model.permissions import STOP
+from rookery.presentation.deadlines import fallback_of
 from rookery.presentation.texts import plain
 
 #: Printed instead of commands if a session asks in a terminal without a known pane.
@@ -54,22 +54,13 @@ def _state(request: RequestInfo, sessions: Mapping[str, SessionInfo], on_timeout
     missed = "missed: not answered in time; " if request.missed else ""
     if outcome == "open":
         deadline = request.deadline
-        fallback = _fallback(request, sessions)
+        fallback = fallback_of(request, sessions.get(request.session))
         deadline_note = f", {at_deadline(deadline, on_timeout, fallback)}" if deadline else ""
         source_note = ", seen on its screen" if request.source == "screen" else ""
         return f"{missed}open{deadline_note}{source_note}"
     if outcome == "gone":
         return f"{missed}{request.reason or f'gone by {by}'}"
     return f"{missed}denied (timed out)" if by == "the clock" else f"{missed}{outcome} by {by}"
-
-
-def _fallback(request: RequestInfo, sessions: Mapping[str, SessionInfo]) -> str:
-    """Return the possible outcome of a request at its deadline."""
-    if request.tool == STOP:
-        return "stop"
-    session = sessions.get(request.session)
-    is_headless = session is not None and session.is_headless
-    return "dialog" if request.has_dialog and not is_headless else "denial"
 
 
 def _show_options(question: QuestionInfo) -> None:

@@ -12,10 +12,11 @@ from msgspec import Struct, field
 from rookery.cli.colour import is_colourful
 from rookery.cli.names import with_names
 from rookery.cli.render import own_home
-from rookery.cli.tables import Layout, cut, line_of
+from rookery.cli.tables import Layout, line_of
 from rookery.client.sessions import ListedSession, WaitingInfo
 from rookery.presentation.activity import Surroundings, activity
 from rookery.presentation.ages import age
+from rookery.presentation.cells import cut
 from rookery.presentation.folders import short_folders
 from rookery.presentation.order import ranked, tree
 from rookery.presentation.states import Standing, standing, state_word

@@ -14,7 +14,7 @@ from rookery.cli.names import with_names_from
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import ago, local, reply, say, short
 from rookery.cli.seen import note_seen
-from rookery.cli.tables import cut, width_here
+from rookery.cli.tables import width_here
 from rookery.cli.typed_name import with_typed_name_in_prose
 from rookery.client import Client
 from rookery.client.session_details import DetailsInfo, RelativeInfo, show_details
@@ -22,6 +22,7 @@ from rookery.client.sessions import ListedSession
 from rookery.client.turns import TurnInfo
 from rookery.model.reason_texts import first_line, in_one_line
 from rookery.presentation.activity import Surroundings, activity, tool_text
+from rookery.presentation.cells import cut
 from rookery.presentation.next_steps import next_commands
 from rookery.presentation.states import ended_by, state_word
 from rookery.presentation.texts import count, one_line, plain

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+
+from rookery.presentation.cells import cells, cut, cut_left
 
 #: Columns to assume if the output is not a terminal.
 WIDTH_WITHOUT_TERMINAL = 120
@@ -99,42 +100,3 @@ def size_here() -> tuple[int, int]:
     except OSError:  # the output is not a terminal
         rows = ROWS_WITHOUT_TERMINAL
     return width_here(), rows
-
-
-def cells(text: str) -> int:
-    """Count the terminal cells that a text occupies."""
-    if text.isascii():
-        return len(text)
-    wide = (unicodedata.east_asian_width(each) in "WF" for each in text if each > "\x7f")
-    return len(text) + sum(wide)
-
-
-def cut(text: str, width: int) -> str:
-    """Cut text to a number of cells and mark the cut."""
-    if cells(text) <= width:
-        return text
-    if width < 1:
-        return ""
-    text = text[:width]
-    while cells(text) > width - 1:
-        text = text[:-1]
-    return text + "…"
-
-
-def cut_left(text: str, width: int) -> str:
-    """Cut text at its start: the end of a path is the most useful part."""
-    return cut(text[::-1], width)[::-1]
-
-
-def folded(text: str, width: int) -> str:
-    """Break lines that are longer than a number of cells."""
-    rows: list[str] = []
-    for line in text.split("\n"):
-        row, used_cells = "", 0
-        for each in line:
-            if row and used_cells + cells(each) > width:
-                rows.append(row)
-                row, used_cells = "", 0
-            row, used_cells = row + each, used_cells + cells(each)
-        rows.append(row)
-    return "\n".join(rows)

@@ -12,12 +12,13 @@ from time import monotonic
 from typing import TypeVar
 
 from rookery.cli.daemon_waits import TimedRequest
-from rookery.cli.event_stream import ShownEvent, read_events
 from rookery.cli.render import remark
-from rookery.cli.tables import cut, width_here
+from rookery.cli.tables import width_here
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo
+from rookery.client.streams import ShownEvent, read_events
 from rookery.model.errors import Answered, RookeryError
+from rookery.presentation.cells import cut
 from rookery.presentation.texts import one_line
 
 T = TypeVar("T")

@@ -17,10 +17,12 @@ import click
 
 from rookery.cli.daemon_waits import pause
 from rookery.cli.exit_codes import INTERRUPTED
-from rookery.cli.tables import cut, size_here
+from rookery.cli.tables import size_here
 from rookery.client import Client
 from rookery.client.daemon import show_status
+from rookery.client.streams import read_events
 from rookery.model.errors import NotRunning, RookeryError, TimedOut
+from rookery.presentation.cells import cut
 
 T = TypeVar("T")
 
@@ -70,8 +72,11 @@ def watch(
 def _draw_until_stopped(
     lines_of: Callable[[T, int], list[str]], fetch: Callable[[], T], causes: Causes
 ) -> None:
-    shown, is_away, cause = fetch(), False, Cause.EVENT
+    shown, is_away = fetch(), False
     while True:
+        columns, rows = size_here()
+        _draw([_title(columns, is_away=is_away), "", *lines_of(shown, columns)], rows)
+        cause = _next(causes, drawn=monotonic())
         if cause is Cause.EVENT:
             try:
                 shown, is_away = fetch(), False
@@ -79,10 +84,6 @@ def _draw_until_stopped(
                 is_away = True
         elif cause is Cause.LOST:
             is_away = True
-        columns, rows = size_here()
-        _draw([_title(columns, is_away=is_away), "", *lines_of(shown, columns)], rows)
-        drawn = monotonic()
-        cause = _next(causes, drawn)
 
 
 def _next(causes: Causes, drawn: float) -> Cause:
@@ -136,9 +137,8 @@ def _listen(daemon: Client, causes: Causes) -> None:
     """Report each event of the daemon, and of the next one after a restart."""
     while True:
         try:
-            for line in daemon.lines("events"):
-                if line.startswith("data: "):
-                    causes.put(Cause.EVENT)
+            for _ in read_events(daemon.lines("events")):
+                causes.put(Cause.EVENT)
         except RookeryError:
             pass
         causes.put(Cause.LOST)

@@ -9,6 +9,10 @@ from msgspec import Struct, field, structs
 from rookery.client.decoding import DaemonAnswer, read
 from rookery.client.transport import Client
 
+#: Seconds for an answer to take effect: longer than the daemon waits for a hook program to
+#: reconnect before it presses the answer in the agent's dialog.
+DELIVERY_TIMEOUT_S = 60
+
 
 class QuestionInfo(DaemonAnswer, frozen=True):
     text: str = ""
@@ -124,6 +128,14 @@ def open_requests_of(daemon: Client, session: str) -> list[RequestInfo]:
 def show_request(daemon: Client, request: str, *, timeout: float = 0.0) -> RequestInfo:
     """Return a request; with ``timeout`` wait until its answer has reached the agent."""
     return read(RequestInfo, daemon.get("permissions", request, timeout=timeout))
+
+
+def await_delivery(daemon: Client, answered: RequestInfo) -> RequestInfo:
+    """Wait until the answer to a request has reached its agent."""
+    if answered.delivery != "due":
+        return answered
+    now = show_request(daemon, answered.id, timeout=DELIVERY_TIMEOUT_S)
+    return now.with_changes(note=answered.note)
 
 
 def allow_request(daemon: Client, request: str, *, for_session: bool) -> RequestInfo:

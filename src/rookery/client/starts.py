@@ -8,22 +8,25 @@ from rookery.client.decoding import read
 from rookery.client.sessions import SessionInfo
 from rookery.client.transport import Client
 
+#: Keys that are sent only with a value: an older daemon refuses keys that it does not know.
+_NEWER_KEYS = frozenset({"tags", "profile", "worktree", "branch", "base", "arguments"})
+
 
 class StartOrder(Struct, frozen=True, kw_only=True):
     """A session that is to be started."""
 
     agent: str
-    name: str
     project: str
-    runtime: str
-    model: str
-    permission_mode: str
-    prompt: str
-    command: list[str]
-    environment: dict[str, str]
-    tools: bool
-    tags: list[str]
-    profile: str
+    name: str = ""
+    runtime: str = "tmux"
+    model: str = ""
+    permission_mode: str = ""
+    prompt: str = ""
+    command: list[str] = []
+    environment: dict[str, str] = {}
+    tools: bool = True
+    tags: list[str] = []
+    profile: str = ""
     worktree: bool = False
     branch: str = ""
     base: str = ""
@@ -34,11 +37,11 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
     """How to continue a conversation."""
 
     fork: bool
-    prompt: str
-    name: str
-    agent: str  #: only of a conversation that Rookery does not know
-    project: str  #: likewise
-    environment: dict[str, str]
+    prompt: str = ""
+    name: str = ""
+    agent: str = ""  #: only of a conversation that Rookery does not know
+    project: str = ""  #: likewise
+    environment: dict[str, str] = {}
 
 
 #: The keys that an older daemon does not know, and refuses.

@@ -9,7 +9,7 @@ from msgspec import Struct
 from rookery.client.sessions import ListedSession, WaitingInfo
 from rookery.model.reason_texts import first_line, in_one_line
 from rookery.presentation.ages import age
-from rookery.presentation.states import ended_by, state_word
+from rookery.presentation.states import ended_by
 from rookery.presentation.texts import count
 
 #: Precedes an answer that its person has not seen.
@@ -96,8 +96,3 @@ def _with_queue(text: str, queued: WaitingInfo | None) -> str:
 
 def _wait(queued: WaitingInfo) -> str:
     return f"{count(queued.messages, 'message')} {'waits' if queued.messages == 1 else 'wait'}"
-
-
-def state_phrase(session: ListedSession) -> str:
-    """Return the state with its reason, such as "ended by you"."""
-    return ended_by(session) or state_word(session)

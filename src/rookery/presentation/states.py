@@ -58,6 +58,12 @@ def state_word(session: SessionInfo) -> str:
     return session.state
 
 
+def does(state: str) -> str:
+    """Return the verb phrase for a state, to follow the session's name."""
+    asks = {"permission": "asks for permission", "question": "asks a question"}
+    return asks.get(state, f"is {state}")
+
+
 def ended_by(session: SessionInfo) -> str:
     """Return what ended a session; empty if it is live or ended by itself.
 

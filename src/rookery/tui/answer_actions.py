@@ -9,9 +9,10 @@ from rookery.client.permissions import (
     RequestInfo,
     allow_request,
     answer_request,
+    await_delivery,
     deny_request,
-    show_request,
 )
+from rookery.presentation.answers import delivery_problem, given_answers, is_undelivered
 from rookery.tui import command_lines
 from rookery.tui.answer_dialog import AnswerDialog
 from rookery.tui.answering import (
@@ -19,16 +20,12 @@ from rookery.tui.answering import (
     can_allow,
     can_choose,
     can_write,
-    last_answer_text,
     takes_one_key,
 )
 from rookery.tui.board_screen import BoardScreen
 from rookery.tui.dialogs import ARMING_DELAY_S, PageScreen, TextDialog
 from rookery.tui.request_text import answer_keys, request_lines
 from rookery.tui.session_view import asked
-
-#: Seconds for an answer to take effect in the agent.
-DELIVERY_TIMEOUT_S = 60.0
 
 
 class AnswerActions(BoardScreen):
@@ -194,24 +191,23 @@ class AnswerActions(BoardScreen):
             self.call_later(
                 self.say, f"{word}; its agent takes it …", command_line=command_line
             )
-            if answered.delivery != "due":
-                return answered
-            seen = show_request(self.daemon, answered.id, timeout=DELIVERY_TIMEOUT_S)
-            return seen.with_changes(note=answered.note)
+            return await_delivery(self.daemon, answered)
 
         self.perform(command_line, delivered, partial(self._outcome, word))
 
     def _outcome(self, word: str, request: RequestInfo) -> str:
-        if request.outcome in {"open", "gone"}:
+        if is_undelivered(request):
             self._answered -= {request.id}
-            return (
-                f"The answer was not delivered: {request.reason}. Attach with enter to see it."
-            )
-        if request.delivery == "due":
-            return "It is not known yet whether the agent has taken the answer."
-        given = last_answer_text(request.answers)
-        text = f"{word}: {asked(request.message)}" + (f" → {given}" if given else "")
+            return f"{_sentence(delivery_problem(request))} Attach with enter to see it."
+        if problem := delivery_problem(request):
+            return _sentence(problem)
+        given = given_answers(request)
+        text = f"{word}: {asked(request)}" + (f" → {given}" if given else "")
         return f"{text}. {request.note}" if request.note else text
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _option_keys(request: RequestInfo) -> list[tuple[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rookery.client.permissions import QuestionInfo, RequestInfo
@@ -95,8 +94,3 @@ class AnswerDraft:
         if not self.own_words:
             return [str(each) for each in numbers]
         return [question.options[each - 1] for each in numbers]
-
-
-def last_answer_text(answers: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the answers that were given, as one text."""
-    return "; ".join(", ".join(each) for each in answers.values())

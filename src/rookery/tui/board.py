@@ -12,7 +12,7 @@ from rookery.client.sessions import ListedSession, SessionList
 from rookery.presentation.order import rank, ranked, tree
 from rookery.presentation.states import Standing, standing
 from rookery.tui.fuzzy import score
-from rookery.tui.session_view import Extras, folder, is_put_away, searched_text, tags
+from rookery.tui.session_view import Extras, folder, searched_text
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ class Board:
     def replace(self, listed: SessionList) -> None:
         """Take a complete list of sessions."""
         self.sessions = {each.id: each for each in listed.sessions}
-        self.extras = Extras(listed.kept, listed.failures, listed.pending)
+        self.extras = Extras(listed.kept, listed.failures, listed.pending, listed.overlaps)
         self.marked &= {*self.sessions}
         self._take_rest(listed)
 
@@ -97,6 +97,7 @@ class Board:
             _merged(self.extras.kept, listed.kept, changed),
             _merged(self.extras.failures, listed.failures, changed),
             _merged(self.extras.pending, listed.pending, changed),
+            listed.overlaps,  # those of all sessions are in each answer
         )
         self._take_rest(listed)
 
@@ -123,7 +124,7 @@ class Board:
         """Count the sessions that the user has not hidden."""
         found = dict.fromkeys(Standing, 0)
         for each in self.sessions.values():
-            if not is_put_away(each):
+            if not each.hidden:
                 found[standing(each)] += 1
         return found
 
@@ -149,7 +150,7 @@ class Board:
     def _titles(self, session: ListedSession) -> tuple[str, ...]:
         if self.grouping is Grouping.PROJECT:
             return (folder(session),)
-        return tags(session)[:1] or (UNTAGGED,)
+        return session.tags[:1] or (UNTAGGED,)
 
     def _block(self, sessions: Sequence[ListedSession]) -> Iterator[BoardSession]:
         if not self.is_tree:
@@ -176,7 +177,7 @@ class Board:
 
     def _is_visible(self, session: ListedSession) -> bool:
         """Return whether a session is listed; one that asks is, even if it is hidden."""
-        return self.shows_hidden or session.is_asking or not is_put_away(session)
+        return self.shows_hidden or session.is_asking or not session.hidden
 
     def next_unread(self, after: str) -> str:
         """Return the next session that needs the user, else the next with an unread answer.

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 #: Characters of a text that a shown command line repeats.
 MAX_TEXT_CHARACTERS = 60
 
+#: The agent that is a plain command line: its prompt is the command to run.
+COMMAND_AGENT = "shell"
+
 
 def command(*words: str) -> str:
     """Return a command line as it would be typed, with long texts cut."""
@@ -56,12 +59,24 @@ class NewSession:
     worktree: str | None = None  #: the branch; empty for one that the daemon names
 
     @property
+    def is_command(self) -> bool:
+        """Return whether the prompt is the command to run."""
+        return self.agent == COMMAND_AGENT
+
+    @property
+    def command(self) -> list[str]:
+        """Return the words of the command to run. Raises ``ValueError`` for an open quote."""
+        return shlex.split(self.prompt) if self.is_command else []
+
+    @property
     def command_line(self) -> str:
         options = ["--agent", self.agent, "--project", self.project]
         if self.name:
             options += ["--name", self.name]
         if self.worktree is not None:
             options += ["--worktree", *filter(None, [self.worktree])]
+        if words := self.command:
+            return command("start", *options, "--", *words)
         return command("start", *options, *filter(None, [self.prompt]))
 
 
@@ -78,7 +93,8 @@ def interrupt(name: str) -> str:
 
 
 def end(names: Sequence[str]) -> str:
-    return command("end", *names)
+    """Return one command for each session."""
+    return " && ".join(command("end", name) for name in names)
 
 
 def why(name: str) -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from rookery.client.live_views import ConversationInfo
 from rookery.client.turns import TurnInfo
-from rookery.presentation.texts import one_line
+from rookery.model.code_blocks import markdown_parts
+from rookery.presentation.texts import count, one_line
 from rookery.tui.styled import StyledLine, line, paragraph
-
-#: A fenced block of code in an answer.
-_CODE_BLOCK = re.compile(r"^(```+|~~~+)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
 #: Parts that stand together without an empty line between them.
 _TOOL_KINDS = frozenset({"call", "result"})
@@ -33,7 +30,7 @@ def conversation_lines(conversation: ConversationInfo, width: int) -> list[Style
     """Return the end of a conversation, wrapped to a width."""
     lines: list[StyledLine] = []
     if conversation.omitted:
-        lines += [line(f"({conversation.omitted} earlier turns)", "faint"), line("")]
+        lines += [line(f"({count(conversation.omitted, 'earlier turn')})", "faint"), line("")]
     before = ""
     for part in sorted(_parts(conversation), key=lambda each: datetime.fromisoformat(each.at)):
         if before in _TOOL_KINDS and part.kind not in _TOOL_KINDS:
@@ -86,20 +83,13 @@ def _lines_of(part: _ShownPart, width: int) -> list[StyledLine]:
 
 def _answer(text: str, width: int) -> Iterator[StyledLine]:
     """Yield an answer; blocks of code stand out."""
-    is_code = False
-    for each in text.splitlines():
-        if each.lstrip().startswith(("```", "~~~")):
-            is_code = not is_code
-            continue
-        yield from paragraph(each, width, "code" if is_code else "", first="  ", rest="  ")
+    for part in markdown_parts(text):
+        style = "code" if part.is_code else ""
+        for each in part.lines:
+            yield from paragraph(each, width, style, first="  ", rest="  ")
 
 
 def last_answer(conversation: ConversationInfo) -> str:
     """Return the last answer of a session; empty if there is none."""
     answers = (turn.answer for turn in reversed(conversation.turns) if turn.answer)
     return next(answers, "")
-
-
-def code_blocks(text: str) -> list[str]:
-    """Return the fenced blocks of code of an answer."""
-    return [found[2] for found in _CODE_BLOCK.finditer(text)]

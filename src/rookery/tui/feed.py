@@ -17,7 +17,7 @@ from rookery.client.live_views import list_changed
 from rookery.client.notifications import list_muted
 from rookery.client.permissions import RequestInfo, list_requests
 from rookery.client.sessions import SessionList, list_sessions
-from rookery.client.streams import EventHead, read_events
+from rookery.client.streams import ShownEvent, read_events
 from rookery.client.transport import OpenStream
 from rookery.model.errors import Answered, NotRunning, RookeryError
 
@@ -68,11 +68,11 @@ class _Changes:
     def is_empty(self) -> bool:
         return not (self.ids or self.is_everything or self.has_requests)
 
-    def note(self, event: EventHead) -> None:
-        if event.kind == "snapshot" or not event.session:
-            self.is_everything = True
+    def note(self, event: ShownEvent) -> None:
+        if event.kind != "snapshot" and (session := event.session):
+            self.ids.add(session)
         else:
-            self.ids.add(event.session)
+            self.is_everything = True
         if event.kind in _REQUEST_EVENTS:
             self.has_requests = True
 
@@ -127,7 +127,7 @@ class Feed:
             try:
                 with self._daemon.opened("events", **query) as stream:
                     self._stream = stream
-                    for event in read_events(stream):
+                    for event in read_events(stream.texts()):
                         self._note(event)
                     raise ConnectionLost  # the daemon has ended the stream: it stops
             except RookeryError as error:
@@ -135,7 +135,7 @@ class Feed:
             finally:
                 self._stream = None
 
-    def _note(self, event: EventHead) -> None:
+    def _note(self, event: ShownEvent) -> None:
         with self._awake:
             self._seq = event.seq
             self._changes.note(event)

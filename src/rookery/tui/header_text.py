@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rookery.client.permissions import RequestInfo
+from rookery.presentation.cells import cells, cut
 from rookery.presentation.states import Standing
 from rookery.tui.board import Board, BoardView, Grouping
-from rookery.tui.cell_text import cells, cut
 from rookery.tui.keys import hints
 from rookery.tui.request_text import answer_keys
 from rookery.tui.styled import Span, StyledLine, width_of

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 
+from rookery.client.labels import hide_session, unhide_session
 from rookery.client.listeners import list_listeners
 from rookery.client.live_views import ConversationInfo, show_session_data
 from rookery.client.notifications import MutedInfo, mute_session, unmute_session
 from rookery.client.relays import list_relays
 from rookery.client.sessions import SessionInfo
+from rookery.model.code_blocks import code_blocks
+from rookery.presentation.texts import plain
 from rookery.tui import command_lines
 from rookery.tui.board import BoardView, Grouping
 from rookery.tui.board_screen import BoardScreen
-from rookery.tui.conversation_text import code_blocks, last_answer
+from rookery.tui.conversation_text import last_answer
 from rookery.tui.dialogs import PickDialog, page
 from rookery.tui.graph_text import graph_lines
 from rookery.tui.keys import help_lines
 from rookery.tui.preview_feed import MAX_CHARACTERS
-from rookery.tui.session_view import is_put_away
 from rookery.tui.styled import StyledLine
 
 
@@ -82,9 +84,8 @@ class ListActions(BoardScreen):
 
     def action_hide(self) -> None:
         if session := self.session:
-            hidden = not is_put_away(session)
-            path = "hide" if hidden else "unhide"
-            work = partial(self.daemon.post, "sessions", session.id, path)
+            hidden = not session.hidden
+            work = partial(hide_session if hidden else unhide_session, self.daemon, session.id)
             text = f"{session.name} is {'hidden' if hidden else 'listed again'}."
             line = command_lines.hide(session.name, hidden=hidden)
             self.perform(line, work, lambda done: text)
@@ -131,5 +132,6 @@ class ListActions(BoardScreen):
             self.say(self._copy(what, texts[place]))
 
     def _copy(self, what: str, text: str) -> str:
+        text = plain(text)  # pasted into a terminal, control characters could run commands
         self.app.copy_to_clipboard(text)
         return f"Copied {what} ({len(text):,} characters)."

@@ -14,12 +14,14 @@ from textual.message import Message
 from rookery.client import Client
 from rookery.client.permissions import list_requests, mark_seen
 from rookery.client.session_details import mark_answers_seen
-from rookery.model.errors import RookeryError
+from rookery.model.errors import RookeryError, RuntimeFailed
 from rookery.tui.feed import Feed, FeedNews
 from rookery.tui.preview_feed import PreviewFeed, PreviewKind, PreviewNews, PreviewTarget
 
 #: Seconds for a daemon that is started to answer.
 UP_TIMEOUT_S = 60.0
+
+NOT_STARTED = f"the daemon did not start within {UP_TIMEOUT_S:.0f} s. See:  rookery daemon logs"
 
 
 class LiveNews(Message):
@@ -85,14 +87,17 @@ class LiveThreads:
         words = [*program, "up", "--detach"]
 
         def start() -> str:
-            done = subprocess.run(
-                words,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=UP_TIMEOUT_S,
-                check=False,
-            )
+            try:
+                done = subprocess.run(
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    text=True,
+                    timeout=UP_TIMEOUT_S,
+                    check=False,
+                )
+            except (subprocess.TimeoutExpired, OSError) as error:
+                raise RuntimeFailed(NOT_STARTED) from error
             said = (done.stderr if done.returncode else done.stdout).strip()
             return said.splitlines()[0] if said else "The daemon is up."
 

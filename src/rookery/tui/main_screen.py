@@ -163,7 +163,8 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
             count = len(self.board.requests[session.id])
             shown = ShownRequest(request, session, count, self.board.on_timeout)
         self.note_request(before=card.shown.request if card.shown else None, now=request)
-        self.preview.show_session(session, shown)
+        overlap = self.board.extras.overlaps.get(session.id, "") if session else ""
+        self.preview.show_session(session, shown, overlap)
         if session and self._is_news(session):
             self._read_soon()
 

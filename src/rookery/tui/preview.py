@@ -14,13 +14,15 @@ from textual.geometry import Size
 from rookery.client.live_views import ConversationInfo
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import ListedSession
+from rookery.presentation.cells import TAB_CELLS, cells
+from rookery.presentation.deadlines import at_deadline, fallback_of
+from rookery.presentation.diffs import DiffLineKind, kind_of_line
 from rookery.presentation.texts import one_line, plain
-from rookery.tui.cell_text import cells
 from rookery.tui.conversation_text import conversation_lines
 from rookery.tui.painting import LineBar, TextPane
 from rookery.tui.preview_feed import PreviewContent, PreviewKind, PreviewNews
-from rookery.tui.request_text import deadline_text, keys_line, request_lines, title_of
-from rookery.tui.session_view import deadline_note, details
+from rookery.tui.request_text import keys_line, request_lines, title_of
+from rookery.tui.session_view import details
 from rookery.tui.styled import Span, StyledLine, line, paragraph
 
 #: Cells of the card's border and the space after it.
@@ -28,6 +30,14 @@ _FRAME_CELLS = 2
 
 #: Lines of the preview that the request leaves to the conversation below it.
 MIN_CONTENT_LINES = 1
+
+_DIFF_STYLES = {
+    DiffLineKind.HEADER: "strong",
+    DiffLineKind.HUNK: "heading",
+    DiffLineKind.ADDED: "added",
+    DiffLineKind.REMOVED: "removed",
+    DiffLineKind.UNCHANGED: "",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +48,13 @@ class ShownRequest:
     session: ListedSession
     count: int  #: open requests of the session
     on_timeout: str
+
+
+def deadline_text(shown: ShownRequest, now: datetime) -> str:
+    """Return what happens to the request, and when; empty without a deadline."""
+    if not (moment := shown.request.deadline):
+        return ""
+    return at_deadline(moment, shown.on_timeout, fallback_of(shown.request, shown.session), now)
 
 
 class RequestCard(Vertical):
@@ -74,8 +91,7 @@ class RequestCard(Vertical):
         if (shown := self.shown) is None:
             return
         title = f"{one_line(shown.session.name)} {title_of(shown.request, shown.count)}"
-        note = deadline_note(shown.request, shown.session, shown.on_timeout)
-        deadline = deadline_text(shown.request, note, datetime.now(UTC))
+        deadline = deadline_text(shown, datetime.now(UTC))
         gap = " " * max(self._width - cells(title) - cells(deadline), 2)
         spans = (Span(title, "needs-you"), Span(f"{gap}{deadline}", "faint"))
         self.query_one("#card-title", LineBar).show(spans)
@@ -110,11 +126,13 @@ class Preview(Vertical):
     def content(self) -> TextPane:
         return self.query_one("#content", TextPane)
 
-    def show_session(self, session: ListedSession | None, shown: ShownRequest | None) -> None:
-        """Show the title of a session, and its request."""
+    def show_session(
+        self, session: ListedSession | None, shown: ShownRequest | None, overlap: str = ""
+    ) -> None:
+        """Show the title of a session, its request, and what it shares with others."""
         name = one_line(session.name) if session else ""
         self.query_one("#preview-title", LineBar).show(self._title(name))
-        about = details(session) if session else ""
+        about = details(session, overlap) if session else ""
         self.query_one("#preview-details", LineBar).show(line(f" {about}", "faint"))
         lines = self.size.height - 2 - MIN_CONTENT_LINES
         self.card.show(shown, Size(self.content_size.width, lines))
@@ -159,11 +177,7 @@ def _content_lines(content: PreviewContent, width: int) -> Sequence[StyledLine]:
 
 
 def _diff_line(text: str) -> StyledLine:
-    shown = text.expandtabs(4)
-    if text.startswith(("+++", "---", "diff ", "index ")):
-        return line(shown, "strong")
-    style = {"+": "added", "-": "removed", "@": "heading"}.get(text[:1], "")
-    return line(shown, style)
+    return line(text.expandtabs(TAB_CELLS), _DIFF_STYLES[kind_of_line(text)])
 
 
 def _note_lines(note: str, width: int) -> list[StyledLine]:

@@ -14,6 +14,7 @@ from rookery.client.live_views import ConversationInfo, show_session_data
 from rookery.client.sessions import show_screen
 from rookery.client.streams import read_screens
 from rookery.client.transport import OpenStream
+from rookery.client.workspaces import show_diff
 from rookery.model.errors import Answered, NotRunning, RookeryError
 
 #: Characters of a conversation that are fetched for the preview.
@@ -22,10 +23,11 @@ MAX_CHARACTERS = 30_000
 #: Seconds between two fetches of the same preview while its session works.
 FETCH_INTERVAL_S = 0.4
 
-#: The fields of an answer about changes that may contain the diff itself.
-_DIFF_FIELDS = ("diff", "patch", "text")
-
-NO_DIFF = "No diff available: this daemon does not record the changes of a session."
+#: Shown if the daemon does not know the request for a diff.
+OLDER_DAEMON = (
+    "The running daemon is older and cannot show a diff."
+    " Restart it:  rookery down  and  rookery up"
+)
 
 
 class PreviewKind(StrEnum):
@@ -119,13 +121,11 @@ class PreviewFeed:
 
     def _diff(self, session: str) -> str:
         try:
-            found = self._daemon.get("sessions", session, "diff")
+            return show_diff(self._daemon, session, stat=False).text or "No changes."
         except Answered as refusal:
             if refusal.code == "not-found":
-                return NO_DIFF
+                return OLDER_DAEMON
             raise
-        texts = (found.get(name) for name in _DIFF_FIELDS)
-        return next((each for each in texts if isinstance(each, str)), "") or "No changes."
 
     def _follow(self, target: PreviewTarget) -> None:
         """Deliver the screens of a session while its preview is visible."""

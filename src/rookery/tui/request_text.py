@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime
 
 from rookery.client.permissions import QuestionInfo, RequestInfo
 from rookery.model.permissions import DIALOG, telling
-from rookery.presentation.ages import time_left
 from rookery.presentation.texts import one_line
 from rookery.tui.answering import (
     MAX_KEYS,
@@ -40,7 +38,7 @@ def _call(request: RequestInfo, width: int) -> Iterator[StyledLine]:
     yield from paragraph(main, width, "command", first=_MARGIN, rest=_MARGIN)
     for name, value in request.input.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        if text and text != main and name in request.input:
+        if text and text != main:
             margin = _MARGIN * 2
             label = f"{_MARGIN}{one_line(name)}: "
             yield from paragraph(text, width, "faint", first=label, rest=margin)
@@ -113,8 +111,3 @@ def title_of(request: RequestInfo, waiting: int) -> str:
     if len(request.questions) > 1:
         asks = f"asks {len(request.questions)} questions"
     return f"{asks} (1 of {waiting})" if waiting > 1 else asks
-
-
-def deadline_text(request: RequestInfo, consequence: str, now: datetime) -> str:
-    """Return what happens to the request, and when; empty without a deadline."""
-    return f"{consequence} in {time_left(request.deadline, now)}" if request.deadline else ""

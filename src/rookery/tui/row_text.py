@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rookery.presentation.ages import age
+from rookery.presentation.cells import cells, cut_left, fitted
 from rookery.presentation.states import Standing, standing, state_word
 from rookery.presentation.texts import one_line
 from rookery.tui.board import BoardHeading, BoardRow, BoardSession
-from rookery.tui.cell_text import cells, cut_left, fitted
 from rookery.tui.session_view import Extras, sign, what_it_does
 from rookery.tui.styled import Span, StyledLine
 
@@ -19,9 +19,6 @@ SIGN_CELLS, AGE_CELLS = 4, 5
 
 #: Cells of the longest state, ``turn failed``.
 STATE_CELLS = 11
-
-#: Cells that the last column should have before others get more than they need.
-MIN_WHAT_CELLS = 24
 
 #: Limits of the names' column, and its share of the width.
 MIN_NAME_CELLS, MAX_NAME_CELLS, NAME_SHARE = 8, 28, 3

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from rookery.client.decoding import JsonObject, read
+from rookery.client.decoding import read
 from rookery.client.messages import send_message
 from rookery.client.sessions import (
     EvidenceInfo,
@@ -18,15 +17,13 @@ from rookery.client.sessions import (
     interrupt_session,
     show_evidence,
 )
+from rookery.client.starts import ResumeOrder, StartOrder, resume_session, start_session
 from rookery.tui import command_lines
 from rookery.tui.board_screen import BoardScreen
 from rookery.tui.command_lines import NewSession
 from rookery.tui.dialogs import ConfirmDialog, PageScreen, TextDialog
 from rookery.tui.evidence_text import evidence_lines
 from rookery.tui.start_dialog import StartDialog
-
-#: The agent that is a plain command line: its prompt is the command to run.
-_COMMAND_AGENT = "shell"
 
 
 class SessionActions(BoardScreen):
@@ -88,27 +85,23 @@ class SessionActions(BoardScreen):
     def _start(self, asked: NewSession | None) -> None:
         if asked is None:
             return
-        order = {**self._order(asked), "environment": dict(self.setup.environment)}
-
-        def work() -> SessionInfo:
-            return read(SessionInfo, self.daemon.post("sessions", **order))
-
+        try:
+            command = asked.command
+        except ValueError:
+            self.say("The command was not started: it has a quote that is not closed.")
+            return
+        order = StartOrder(
+            agent=asked.agent,
+            name=asked.name,
+            project=str(Path(asked.project).expanduser().absolute()),
+            prompt="" if asked.is_command else asked.prompt,
+            command=command,
+            environment=dict(self.setup.environment),
+            worktree=asked.worktree is not None,
+            branch=asked.worktree or "",
+        )
+        work = partial(start_session, self.daemon, order)
         self.perform(asked.command_line, work, self._started)
-
-    def _order(self, asked: NewSession) -> JsonObject:
-        """Return what the user has filled in; the daemon knows the rest, also an older one."""
-        order: JsonObject = {
-            "agent": asked.agent,
-            "name": asked.name,
-            "project": str(Path(asked.project).expanduser().absolute()),
-        }
-        if asked.agent == _COMMAND_AGENT:
-            order["command"] = shlex.split(asked.prompt)
-        else:
-            order["prompt"] = asked.prompt
-        if asked.worktree is not None:
-            order |= {"worktree": True, "branch": asked.worktree}
-        return order
 
     def _started(self, session: SessionInfo) -> str:
         self.board.sessions[session.id] = read(ListedSession, session.json)
@@ -134,13 +127,10 @@ class SessionActions(BoardScreen):
         if prompt is None:
             return
         make = command_lines.fork if fork else command_lines.resume
-        order = {"fork": fork, "prompt": prompt.strip()}
-        environment = dict(self.setup.environment)
-
-        def work() -> SessionInfo:
-            path = ("sessions", session.id, "resume")
-            return read(SessionInfo, self.daemon.post(*path, **order, environment=environment))
-
+        order = ResumeOrder(
+            fork=fork, prompt=prompt.strip(), environment=dict(self.setup.environment)
+        )
+        work = partial(resume_session, self.daemon, session.id, order)
         self.perform(make(session.name, prompt.strip()), work, self._started)
 
     def action_interrupt(self) -> None:

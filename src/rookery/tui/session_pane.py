@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from rookery.presentation.cells import wrapped
 from rookery.tui.board import BoardHeading, BoardRow, BoardSession
-from rookery.tui.cell_text import wrapped
 from rookery.tui.painting import CURSOR, strip_of
 from rookery.tui.row_text import Columns, columns, row_line
 from rookery.tui.session_view import Extras

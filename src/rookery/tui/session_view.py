@@ -9,14 +9,11 @@ from datetime import datetime
 
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import ListedSession, PendingInfo, SessionInfo, WaitingInfo
-from rookery.model.permissions import STOP
-from rookery.presentation.activity import UNREAD, Surroundings, activity
+from rookery.model.permissions import DIALOG, STOP, telling
+from rookery.presentation.activity import UNREAD, Surroundings, activity, tool_text
 from rookery.presentation.folders import with_tilde
 from rookery.presentation.states import Standing, standing
 from rookery.presentation.texts import one_line
-
-#: How the summary of a tool call begins; the tool's own name follows.
-_MAY_IT_USE = "May it use "
 
 _MILLION, _THOUSAND = 1_000_000, 1_000
 
@@ -39,6 +36,7 @@ class Extras:
     kept: Mapping[str, WaitingInfo] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
     pending: Mapping[str, PendingInfo] = field(default_factory=dict)
+    overlaps: Mapping[str, str] = field(default_factory=dict)  #: files that others also change
 
 
 def sign(session: ListedSession) -> str:
@@ -54,32 +52,24 @@ def what_it_does(session: ListedSession, extras: Extras, now: datetime) -> str:
     queued, failure = extras.kept.get(session.id), extras.failures.get(session.id, "")
     text = activity(session, Surroundings(now, queued, failure))
     pending = extras.pending.get(session.id)
-    missed = "missed · " if pending and pending.missed else ""
+    mark = "overlap · " if session.id in extras.overlaps else ""
+    if pending and pending.missed:
+        mark = "missed · "
     # The sign at the beginning of the row is the mark already.
-    return missed + one_line(" ".join(text.split())).removeprefix(f"{UNREAD} ")
+    return mark + one_line(" ".join(text.split())).removeprefix(f"{UNREAD} ")
 
 
-def asked(summary: str) -> str:
-    """Return the summary of a request with the tool first: ``Bash — rm -rf build``."""
-    if not summary.startswith(_MAY_IT_USE):
-        return summary
-    tool, question_mark, call = summary.removeprefix(_MAY_IT_USE).partition("? ")
-    return f"{tool} — {call}" if question_mark else tool.rstrip("?")
+def asked(request: RequestInfo) -> str:
+    """Return what a request asks for; a tool call as ``Bash — rm -rf build``."""
+    is_call = request.kind == "permission" and not request.questions
+    if not is_call or request.tool in {DIALOG, STOP} or request.input.get("plan"):
+        return request.message
+    return tool_text(request.tool, telling(request.input))
 
 
 def unread_since(session: ListedSession) -> str:
     """Return when the answer was given that the user has not seen; empty if there is none."""
     return (session.last_answer_at or "") if session.is_unread else ""
-
-
-def is_put_away(session: SessionInfo) -> bool:
-    """Return whether the user has hidden the session."""
-    return bool(session.json.get("hidden"))
-
-
-def tags(session: SessionInfo) -> tuple[str, ...]:
-    found = session.json.get("tags")
-    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 def folder(session: SessionInfo) -> str:
@@ -93,7 +83,7 @@ def searched_text(session: ListedSession) -> tuple[str, ...]:
     return (
         session.name,
         session.project_path,
-        " ".join((session.agent, session.title, session.branch, *tags(session))),
+        " ".join((session.agent, session.title, session.branch, *session.tags)),
         f"{session.last_prompt}\n{session.first_prompt}",
         session.last_answer,
     )
@@ -116,21 +106,14 @@ def _short_count(number: int) -> str:
     return str(number)
 
 
-def details(session: ListedSession) -> str:
-    """Return the line below a session's name: agent, model, folder, branch and usage."""
+def details(session: ListedSession, overlap: str = "") -> str:
+    """Return the line below a session's name: agent, model, folder, branch and usage.
+
+    ``overlap`` names the files that other sessions also change.
+    """
     model = "" if session.model == session.agent else session.model
     agent = f"{session.agent} {model}".strip()
-    marks = " ".join(f"#{each}" for each in tags(session))
+    marks = " ".join(f"#{each}" for each in session.tags)
     observed = "observed" if session.runtime == "observed" else ""
-    parts = (agent, folder(session), session.branch, usage(session), marks, observed)
+    parts = (agent, overlap, folder(session), session.branch, usage(session), marks, observed)
     return one_line(" · ".join(filter(None, parts)))
-
-
-def deadline_note(request: RequestInfo, session: SessionInfo | None, on_timeout: str) -> str:
-    """Return what happens to a request that is not answered in time."""
-    is_headless = session is not None and session.is_headless
-    if request.tool == STOP:
-        return "it may stop"
-    if not request.has_dialog or is_headless or on_timeout == "deny":
-        return "it is denied"
-    return "its terminal takes over"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from rookery.tui.cell_text import cells, wrapped
+from rookery.presentation.cells import cells, wrapped
 
 
 class Span(NamedTuple):

@@ -7,14 +7,14 @@ import click
 import pytest
 
 from rookery.cli import colour, render
-from rookery.cli.conversation import print_turns
+from rookery.cli.conversation import show_answer, show_prompt
 from rookery.cli.render import ago, at_deadline, complain, reply, say, show_json
 from rookery.cli.session_table import SessionTable
-from rookery.cli.tables import folded
 from rookery.client.decoding import read
 from rookery.client.sessions import SessionInfo
 from rookery.client.turns import TurnInfo
 from rookery.model.reason_texts import first_line
+from rookery.presentation.cells import folded
 from rookery.presentation.texts import plain
 from tests.support.cli import session
 
@@ -70,7 +70,8 @@ def test_what_agents_say_is_shown_and_never_obeyed(
 def test_a_prompt_is_shown_and_never_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
     turn = TurnInfo(prompt=EVIL, answer=EVIL, ended_at="now", how="finished")
 
-    print_turns([turn], session("a"))
+    show_prompt(turn.prompt)
+    show_answer(turn, session("a"))
 
     assert not set(capsys.readouterr().out) & set("\x1b\x07\x9b\r")
 

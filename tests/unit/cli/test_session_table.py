@@ -16,8 +16,8 @@ import click
 import pytest
 
 from rookery.cli.session_table import SessionTable
-from rookery.cli.tables import cells
 from rookery.client.sessions import ListedSession, WaitingInfo
+from rookery.presentation.cells import cells
 from tests.support.cli import session
 
 pytestmark = pytest.mark.spec("I5")

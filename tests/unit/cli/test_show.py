@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rookery.cli.tables import cells
 from rookery.client.permissions import RequestInfo
+from rookery.presentation.cells import cells
 from rookery.presentation.next_steps import next_commands
 from tests.support.cli import Scripted, made, session, typed
 

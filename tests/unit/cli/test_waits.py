@@ -9,12 +9,12 @@ import click
 import pytest
 
 from rookery.cli.daemon_waits import WaitPlan, gathered
-from rookery.cli.event_stream import ShownEvent
 from rookery.cli.options import NO_AUTOSTART, may_start_daemon
 from rookery.cli.person_needed import fails_when_asked
 from rookery.cli.root import rookery
 from rookery.cli.wait_line import WaitLine, shown_during, wait_line
 from rookery.client.sessions import SessionInfo
+from rookery.client.streams import ShownEvent
 from rookery.model.errors import Answered
 from tests.support.cli import Scripted, made, session, typed
 

@@ -13,7 +13,6 @@ import pytest
 from msgspec import structs
 
 from rookery.api.events import CALLED
-from rookery.cli.event_stream import EventFields
 from rookery.client import (
     Client,
     daemon,
@@ -33,6 +32,7 @@ from rookery.client import (
     starts,
     turns,
 )
+from rookery.client.streams import EventFields
 from rookery.model.errors import Unreadable
 from rookery.model.facts import KINDS
 from rookery.operations.catalog import OPERATIONS
@@ -75,6 +75,9 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     ),
     "allow_request": lambda to: permissions.allow_request(to, "r1", for_session=True),
     "answer_request": lambda to: permissions.answer_request(to, "r1", ["2"], own_words=False),
+    "await_delivery": lambda to: permissions.await_delivery(
+        to, permissions.RequestInfo(id="r1", delivery="due")
+    ),
     "await_departure": lambda to: messages.await_departure(to, 7, timeout=1.0),
     "await_outcome": lambda to: messages.await_outcome(
         to, 7, timeout=1.0, known_since="2026-01-02T03:04:05+00:00"

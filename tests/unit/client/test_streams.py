@@ -8,7 +8,7 @@ from threading import Event, Thread
 import pytest
 
 from rookery.client import Client, ConnectionLost
-from rookery.client.streams import EventHead, read_events, read_screens
+from rookery.client.streams import read_events, read_screens
 
 pytestmark = pytest.mark.spec("I4")
 
@@ -53,19 +53,21 @@ def server(tmp_path: Path) -> Iterator[Server]:
     server.close()
 
 
-def test_events_are_read_without_their_content(server: Server) -> None:
+def test_events_are_read_and_their_content_on_demand(server: Server) -> None:
     texts = [
         'id: 7\r\nevent: turn-started\r\ndata: {"session": "a", "prompt": "x"}\r\n\r\n',
         ': ping\r\n\r\nid: 8\r\nevent: deliveries-held\r\ndata: {"by": "person"}\r\n\r\n',
     ]
     with Client(server.door).opened("events", after=6) as stream:
-        events = read_events(stream)
+        events = read_events(stream.texts())
         Thread(target=server.send, args=("".join(texts),), daemon=True).start()
 
-        assert [next(events), next(events)] == [
-            EventHead(7, "turn-started", "a"),
-            EventHead(8, "deliveries-held", ""),
+        found = [next(events), next(events)]
+        assert [(each.seq, each.kind, each.session) for each in found] == [
+            (7, "turn-started", "a"),
+            (8, "deliveries-held", ""),
         ]
+        assert (found[0].fact.prompt, found[1].fact.by) == ("x", "person")
     assert server.asked.startswith(b"GET /v1/events?after=6 ")
 
 

@@ -8,7 +8,7 @@ from rookery.tui import main_screen
 from rookery.tui.board import BoardSession
 from rookery.tui.dialogs import ARMING_DELAY_S
 from rookery.tui.keys import KEYS
-from rookery.tui.preview_feed import NO_DIFF
+from rookery.tui.preview_feed import OLDER_DAEMON
 from tests.support.tui import FakeDaemon, ShownApp, shown
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("I7")]
@@ -206,8 +206,8 @@ async def test_tab_shows_conversation_screen_and_diff(daemon: FakeDaemon) -> Non
         await tui.shows("on its screen")
         await tui.press("tab")
         await tui.until(lambda: frames not in [path for path, _ in daemon.streams])
-        await tui.shows(NO_DIFF[:40])
-        daemon.answers["sessions", "planner", "diff"] = {"diff": "+++ b/x\n+new line\n"}
+        await tui.shows(OLDER_DAEMON[:40])
+        daemon.answers["sessions", "planner", "diff"] = {"text": "+++ b/x\n+new line\n"}
         await tui.press("tab", "tab", "tab")
         await tui.shows("+new line")
 

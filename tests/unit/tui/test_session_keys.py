@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rookery.model.errors import Answered
+from rookery.model.errors import Answered, RuntimeFailed
 from rookery.tui.dialogs import TextDialog
 from rookery.tui.live import LiveThreads
 from tests.support.tui import FakeDaemon, shown
@@ -94,6 +94,18 @@ async def test_a_new_session_gets_a_worktree_if_a_branch_is_given(daemon: FakeDa
 
         (_, body), *_ = daemon.posted
         assert (body["worktree"], body["branch"], body["agent"]) == (True, "fix-1", "demo")
+
+
+async def test_a_command_is_started_word_by_word(daemon: FakeDaemon) -> None:
+    daemon.add("last", agent="shell")
+    async with shown(daemon) as tui:
+        await tui.press("n", *"ls 'a b", "enter")
+        await tui.shows("it has a quote that is not closed.")
+        await tui.press("n", *"ls 'a b'", "enter")
+        await tui.until(lambda: daemon.posted)
+
+        (_, body), *_ = daemon.posted
+        assert (body["agent"], body["command"], body["prompt"]) == ("shell", ["ls", "a b"], "")
 
 
 @pytest.mark.parametrize(("key", "is_fork"), [("f", True), ("r", False)])
@@ -186,13 +198,23 @@ async def test_c_copies_the_last_answer_or_a_block_of_code(daemon: FakeDaemon) -
         await tui.shows("2. code: make all")
         await tui.press("2")
         await tui.shows("Copied a block of code")
-        assert tui.app.clipboard == "make all\n"
+        assert tui.app.clipboard == "make all"
 
         await tui.press("c")
         await tui.shows("1. the last answer")
         await tui.press("enter")
         await tui.shows("Copied the last answer")
         assert tui.app.clipboard == ANSWERED["answer"]
+
+
+async def test_control_characters_are_not_copied(daemon: FakeDaemon) -> None:
+    turn = {**ANSWERED, "answer": "safe\x1b[201~\rtext"}
+    session = daemon.sessions["api"]
+    daemon.answers["sessions", "api", "data"] = {"session": session, "turns": [turn]}
+    async with shown(daemon) as tui:
+        await tui.press("c")
+        await tui.shows("Copied the last answer")
+        assert tui.app.clipboard == "safe[201~text"
 
 
 async def test_there_may_be_nothing_to_copy(daemon: FakeDaemon) -> None:
@@ -299,3 +321,10 @@ async def test_a_daemon_that_goes_away_and_comes_back_is_followed(daemon: FakeDa
         daemon.is_down = False
         await tui.shows("later")
         assert "reconnecting" not in tui.text
+
+
+def test_a_daemon_that_cannot_be_started_is_an_error_with_advice() -> None:
+    start = LiveThreads(FakeDaemon(), lambda news: True).start_daemon(["/nonexistent/rookery"])
+
+    with pytest.raises(RuntimeFailed, match=r"did not start within 60 s"):
+        start()

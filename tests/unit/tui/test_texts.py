@@ -10,22 +10,25 @@ from rookery.client.live_views import ConversationInfo
 from rookery.client.permissions import RequestInfo
 from rookery.client.relays import RelayInfo
 from rookery.client.sessions import ListedSession, PendingInfo
+from rookery.presentation.cells import cells, cut, cut_left, fitted, wrapped
 from rookery.tui import command_lines
 from rookery.tui.answering import AnswerDraft
 from rookery.tui.board import BoardSession
-from rookery.tui.cell_text import cells, cut, cut_left, fitted, wrapped
 from rookery.tui.command_lines import NewSession
-from rookery.tui.conversation_text import code_blocks, conversation_lines, last_answer
+from rookery.tui.conversation_text import conversation_lines, last_answer
 from rookery.tui.graph_text import graph_lines
-from rookery.tui.request_text import answer_keys, deadline_text, request_lines
+from rookery.tui.preview import ShownRequest, deadline_text
+from rookery.tui.request_text import answer_keys, request_lines
 from rookery.tui.row_text import columns, row_line
-from rookery.tui.session_view import Extras, deadline_note, details, what_it_does
+from rookery.tui.session_view import Extras, asked, details, what_it_does
 from rookery.tui.styled import text_of, width_of
 from tests.support.cli import made
 
 pytestmark = pytest.mark.spec("I7")
 
 NOW = datetime(2026, 11, 1, 0, 5, tzinfo=UTC)
+
+AT = "2026-11-01T00:00:00Z"
 
 
 def session(name: str, **known: object) -> ListedSession:
@@ -91,6 +94,39 @@ def test_a_request_that_was_not_answered_in_time_is_marked() -> None:
     assert what_it_does(it, missed, NOW) == "missed · Done."
 
 
+def test_a_session_that_changes_the_files_of_another_is_marked() -> None:
+    it, note = session("a", title="Fix it"), "edits x.py, as does b"
+
+    assert what_it_does(it, Extras(overlaps={"a": note}), NOW) == "overlap · Fix it"
+    assert details(it, note) == f"demo · {note} · /repo"
+
+
+@pytest.mark.parametrize(
+    ("known", "text"),
+    [
+        ({"input": {"command": "rm -rf build"}}, "Bash — rm -rf build"),
+        ({"tool": "ExitPlanMode", "input": {"plan": "Read"}}, "its summary"),
+        ({"tool": "dialog"}, "its summary"),
+        ({"kind": "question", "tool": "AskUserQuestion"}, "its summary"),
+    ],
+)
+def test_a_tool_call_is_named_with_its_tool_first(known: dict[str, object], text: str) -> None:
+    assert asked(request(message="its summary", **known)) == text
+
+
+def test_one_earlier_turn_is_in_the_singular() -> None:
+    found = read(ConversationInfo, {"omitted": 1})
+
+    assert text_of(conversation_lines(found, 40)) == "(1 earlier turn)"
+
+
+def test_a_row_of_backticks_within_a_line_opens_no_block_of_code() -> None:
+    turn = {"answer": "```x``` is\ntext", "started_at": AT, "ended_at": AT}
+    found = read(ConversationInfo, {"turns": [turn]})
+
+    assert text_of(conversation_lines(found, 40)) == "  ```x``` is\n  text"
+
+
 def test_what_is_asked_is_shown_whole() -> None:
     tool_input = {"command": "make\nrm -rf build", "timeout": 5, "description": "Clean"}
 
@@ -144,8 +180,8 @@ def test_what_happens_at_the_deadline(
 ) -> None:
     asked = request(deadline="2026-11-01T00:09:05Z", **known)
 
-    assert deadline_note(asked, None, on_timeout) == note
-    assert deadline_text(asked, note, NOW) == f"{note} in 4m05s"
+    shown = ShownRequest(asked, session("a"), 1, on_timeout)
+    assert deadline_text(shown, NOW) == f"{note} in 4m05s"
 
 
 def test_answers_by_number_and_in_own_words() -> None:
@@ -217,7 +253,6 @@ def test_a_conversation_is_in_the_order_of_time() -> None:
         "❯ Again",
     ]
     assert last_answer(CONVERSATION).startswith("Done:")
-    assert code_blocks(last_answer(CONVERSATION)) == ["x = 1\n"]
 
 
 @pytest.mark.parametrize(
@@ -296,7 +331,7 @@ def test_the_details_leave_out_what_is_unknown() -> None:
             "rookery answer r1 --text 'a b'",
         ),
         (command_lines.send(["a", "b"], "x"), "rookery send a x && rookery send b x"),
-        (command_lines.end(["a", "b"]), "rookery end a b"),
+        (command_lines.end(["a", "b"]), "rookery end a && rookery end b"),
         (command_lines.fork("a", ""), "rookery fork a"),
         (command_lines.resume("a", "go"), "rookery resume a go"),
         (command_lines.mute("a", muted=False), "rookery unmute a"),
@@ -307,6 +342,10 @@ def test_the_details_leave_out_what_is_unknown() -> None:
         (
             NewSession("demo", ".", worktree="b1").command_line,
             "rookery start --agent demo --project . --worktree b1",
+        ),
+        (
+            NewSession("shell", ".", prompt="ls -l 'a b'").command_line,
+            "rookery start --agent shell --project . -- ls -l 'a b'",
         ),
     ],
 )

@@ -73,3 +73,17 @@ def _broken(line: str, width: int) -> Iterator[str]:
         yield head.rstrip()
         line = indent + line[len(head) :].lstrip(" ")
     yield line
+
+
+def folded(text: str, width: int) -> str:
+    """Break lines that are longer than a number of cells."""
+    rows: list[str] = []
+    for line in text.split("\n"):
+        row, used_cells = "", 0
+        for each in line:
+            if row and used_cells + cells(each) > width:
+                rows.append(row)
+                row, used_cells = "", 0
+            row, used_cells = row + each, used_cells + cells(each)
+        rows.append(row)
+    return "\n".join(rows)

@@ -1,0 +1,53 @@
+"""Word the evidence for a session's state, and what limits the session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from rookery.client.sessions import EvidenceInfo, SessionInfo
+from rookery.model.reason_texts import first_line
+from rookery.presentation.ages import age
+from rookery.presentation.states import does
+
+NOTHING_REPORTED = "Nothing was reported yet."
+
+PANE_GONE = "It has no terminal: its pane is gone, so neither keys nor messages reach it."
+
+
+def headline(session: SessionInfo, ended: str, now: datetime) -> str:
+    """Return a session's state and for how long; ``ended`` is what ended it, if known."""
+    so_long = age(session.since, now)
+    if ended:
+        return f"{session.name} was {ended} {so_long} ago."
+    reason = f": {first_line(session.reason)}" if session.reason else ""
+    return f"{session.name} {does(session.state)} for {so_long}{reason}"
+
+
+def out_of_date(trouble: str) -> str:
+    """Return a warning that the state may be old because the daemon cannot write."""
+    return f"This may be out of date. {trouble}"
+
+
+def certainty(evidence: EvidenceInfo) -> str:
+    if evidence.trouble:
+        return out_of_date(evidence.trouble)
+    return f"This is {evidence.confidence}."
+
+
+def hook_problems(evidence: EvidenceInfo) -> Iterator[str]:
+    """Yield why hooks do not report, so that rules do not apply."""
+    if evidence.hooks_off:
+        yield f"Its hooks are disabled by {evidence.hooks_off}: no rule applies to it."
+    if evidence.hooks_problem:
+        yield f"{evidence.hooks_problem}."
+    if evidence.hooks_missing:
+        yield evidence.hooks_missing
+
+
+def sharing_note(evidence: EvidenceInfo) -> str:
+    """Return with which sessions a conversation is shared; empty without any."""
+    if not evidence.shares_with:
+        return ""
+    names = ", ".join(evidence.shares_with)
+    return f"It shares one conversation with {names}: each sees only its own part."
