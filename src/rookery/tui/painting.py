@@ -116,6 +116,11 @@ class TextPane(ScrollView):
     def on_resize(self) -> None:
         if self._made_for != self.scrollable_content_region.width:
             self._remake()
+        self._stay_at_end()
+        # Again: the scroll range may still be that of the size before.
+        self.call_after_refresh(self._stay_at_end)
+
+    def _stay_at_end(self) -> None:
         if self._follows and self._is_at_end:
             self.jump(self.max_scroll_y)
 
