@@ -617,7 +617,7 @@ def test_a_question_is_answered_by_who_started_the_session_and_by_no_stranger(
         refused.append(refusal.value.code)
     parent.post("permissions", request["id"], "words", words="2")
 
-    assert refused == ["forbidden", "forbidden"]
+    assert refused == ["request-unknown", "forbidden"]
     assert last_answer(rookery) == "You chose Blue"
 
 

@@ -71,6 +71,10 @@ def test_what_a_claude_workflow_asks_stays_asked_while_the_main_agent_goes_on(
     script = json.dumps({"script": WORKFLOW})
     rookery.send("it", f"tool: Workflow {script};; gate: stop;; say: delegated")
     eventually(lambda: asked(rookery))
+    # The script may run any command, so a rule on commands applies to the workflow, too.
+    (workflow,) = asked(rookery)
+    rookery.run("allow", workflow["id"])
+    eventually(lambda: [each["tool"] for each in asked(rookery)] == ["Bash"])
     (request,) = asked(rookery)
 
     models.open_gate("stop")
