@@ -162,12 +162,17 @@ def test_a_script_whose_agent_needs_a_person_ends_at_once(
     done = rookery.run(*command, "--name", "api", REMOVE)
 
     assert done.returncode == 6
-    assert "rookery: api waits for you: May it use Bash? rm -r build\n" in done.stderr
+    assert "rookery: api waits for you: May it use Bash? rm -r build" in done.stderr
     if command[0] == "run":
+        assert "The session was ended.\n" in done.stderr
+        assert "rookery allow" not in done.stderr
         assert rookery.ended("api")["status"] == "killed"
     else:
         assert rookery.run("wait", "api").returncode == 6
-        assert rookery.run("ask", "api", "say: x").returncode == 6
+        asked = rookery.run("ask", "api", "say: x")
+        (queued,) = rookery.json("inbox")["letters"]
+        assert asked.returncode == 6
+        assert f"stays queued (rookery inbox rm {queued['message']})." in asked.stderr
         assert (
             rookery.run("wait", "api", "--on-permission", "wait", "--timeout", "0.1").returncode
             == 4

@@ -391,6 +391,7 @@ def test_rookery_takes_out_all_that_it_put_anywhere(cold: Rookery) -> None:
     states = cold.json("hooks", "status")["hooks"]
 
     said = cold.run("uninstall", "--yes").stdout
+    (cold.home.workspaces / "project" / "fix").mkdir(parents=True)
     again = cold.run("uninstall", "--yes").stdout
 
     claudes = [each for each in states if each["agent"] == "claude"]
@@ -401,7 +402,9 @@ def test_rookery_takes_out_all_that_it_put_anywhere(cold: Rookery) -> None:
     assert not (cold.folder / "c").exists()
     assert not (cold.folder / ".config" / "systemd" / "user" / "rookery.service").exists()
     assert f"rm -r {cold.home.state}" in said
+    assert "Worktrees" not in said
     assert "Nothing needs to be changed." in again
+    assert f"perhaps with work in them: {cold.home.workspaces}" in again
 
 
 @pytest.mark.spec("I5")

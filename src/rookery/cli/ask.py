@@ -132,9 +132,15 @@ def _wait_for_outcome(daemon: Client, sent: MessageInfo, options: AskOptions) ->
                 return outcome
             if outcome.session.is_asking and outcome.session.since != known_since:
                 if fails_when_asked(options["on_permission"]):
-                    raise person_needed(daemon, outcome.session)
+                    raise person_needed(daemon, outcome.session, _still_queued(outcome))
                 known_since = outcome.session.since
                 tell_of_dialog(daemon, outcome.session)
+
+
+def _still_queued(delivery: DeliveryInfo) -> str:
+    """Return that a message was not typed yet, so that a script does not send it again."""
+    number, is_queued = delivery.message.id, delivery.message.step == "pending"
+    return f"Message {number} stays queued (rookery inbox rm {number})." if is_queued else ""
 
 
 def _recipient(daemon: Client, sent: MessageInfo) -> Iterator[SessionInfo]:

@@ -96,7 +96,7 @@ def _show_inbox(daemon: Client, inbox: InboxInfo) -> None:
     for letter in inbox.letters:
         to = name_of(letter.session, sessions)
         about = f"{letter.message}  to {to}, from {with_names(letter.author, sessions)}"
-        again = f", again after {letter.continues}" if letter.continues else ""
+        again = f", again after {letter.repeats}" if letter.repeats else ""
         state = _state(letter, sessions, hold_note)
         say_line(f"{about}, {ago(letter.written_at)} ago{again}: {state}")
         say(f"    {' '.join(plain(letter.words).split())[:300]}")

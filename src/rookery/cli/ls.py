@@ -28,8 +28,8 @@ from rookery.cli.tables import width_here
 from rookery.client import Client
 from rookery.client.sessions import ListedSession, PendingInfo, SessionList, list_sessions
 from rookery.model.errors import BadInput
+from rookery.model.folders import is_within
 from rookery.presentation.evidence import out_of_date
-from rookery.presentation.folders import is_within
 from rookery.presentation.order import ranked
 from rookery.presentation.states import Standing, is_left_out, standing
 from rookery.presentation.texts import count

@@ -47,7 +47,11 @@ def tell_of_dialog(daemon: Client, session: SessionInfo) -> None:
     remark(f"  Answer:  {how_to_answer(session, open_requests(daemon, session.id))}")
 
 
-def person_needed(daemon: Client, session: SessionInfo) -> PersonNeeded:
-    """Return the error that ends a command because its session asks something."""
+def person_needed(daemon: Client, session: SessionInfo, note: str = "") -> PersonNeeded:
+    """Return the error that ends a command because its session asks something.
+
+    ``note`` is a sentence that follows what it asks.
+    """
     how = how_to_answer(session, open_requests(daemon, session.id))
-    return PersonNeeded(f"{session.name} waits for you: {first_line(session.reason)}", how=how)
+    asks = f"{session.name} waits for you: {first_line(session.reason)}"
+    return PersonNeeded(f"{asks.rstrip('.')}. {note}" if note else asks, how=how)

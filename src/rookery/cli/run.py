@@ -27,7 +27,7 @@ from rookery.cli.start_options import (
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo, end_session
 from rookery.client.turns import TurnInfo, show_turns
-from rookery.model.errors import Answered, BadInput, NotRunning
+from rookery.model.errors import Answered, BadInput, NotRunning, PersonNeeded
 
 
 @click.command(
@@ -91,6 +91,11 @@ def _ended_afterwards(daemon: Client, session: SessionInfo, *, keep: bool) -> It
     """End the session when the body is over; after Ctrl-C print what became of it."""
     try:
         yield
+    except PersonNeeded as needed:
+        if keep:
+            raise
+        how = "allow it by a rule, or use --keep and answer it"
+        raise PersonNeeded(f"{needed}. The session was ended.", how=how) from needed
     except KeyboardInterrupt:
         fate = f"is kept. See:  rookery output {session.name}" if keep else "was ended."
         remark(f"\nStopped; {session.name} {fate}")

@@ -15,7 +15,7 @@ class MessageInfo(MessageProgress, frozen=True):
     recipient: str = ""
     removed: int = 0
     changed: str = ""
-    continues: int | None = None
+    repeats: int | None = None
     expires_at: str | None = None
     urgency: str = ""
 
@@ -45,7 +45,7 @@ class LetterInfo(Undelivered, frozen=True):
     author: str = ""
     written_at: str = ""
     expires_at: str | None = None
-    continues: int | None = None
+    repeats: int | None = None
     cleared_at: str | None = None
 
 

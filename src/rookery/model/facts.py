@@ -68,7 +68,7 @@ class MessageWritten(_Fact, frozen=True):
 
     sender: str
     alone: bool = False  #: not joined with other messages: its sender waits for its answer
-    continues: int = 0  #: the message whose text is sent again; 0 if it is new
+    repeats: int = 0  #: the message whose text is sent again; 0 if it is new
 
 
 class MessageWithdrawn(_Fact, frozen=True):

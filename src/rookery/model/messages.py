@@ -122,7 +122,7 @@ class Message:
     obstacle: str = ""  #: ``waits_for`` without the introduction of the error
     blocked: Obstacle | None = None  #: what keeps it from being delivered
     withdrawn_by: str = ""  #: who took it back; the clock if it expired
-    continues: MessageId | None = None  #: the message whose text was sent again
+    repeats: MessageId | None = None  #: the message whose text was sent again
     expires_at: datetime | None = None
     urgency: Urgency = Urgency.NONE
 

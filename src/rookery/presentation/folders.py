@@ -30,11 +30,6 @@ def with_tilde(path: str, home: str) -> str:
     return "~" + path.removeprefix(home) if is_below else path
 
 
-def is_within(path: str, folder: str) -> bool:
-    """Return whether a path is a folder or below it."""
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
-
-
 def _ending(folder: str, folders: Collection[str], home: str) -> str:
     """Return the shortest end of a path that no other folder has, or its whole path."""
     whole = with_tilde(folder, home)

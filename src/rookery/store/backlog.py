@@ -46,7 +46,7 @@ class Letter(Unheard):
     session: SessionId
     author: str
     expires_at: datetime | None = None  #: withdrawn if it is not sent by then
-    continues: int | None = None  #: the message whose text was sent again
+    repeats: int | None = None  #: the message whose text was sent again
     cleared_at: datetime | None = None  #: since when it is no longer listed
 
 
@@ -119,7 +119,7 @@ def letters(
     """
     rows = db.execute(
         "select id, recipient, author, substr(words, 1, 2000) as words, step, waits_for,"
-        " blocked_code, blocked_detail, withdrawn_by, written_at, expires_at, continues,"
+        " blocked_code, blocked_detail, withdrawn_by, written_at, expires_at, repeats,"
         f" cleared_at from messages where step <> 'acknowledged' and (? or not {_DONE_WITH})"
         " and (? is null or recipient = ?) order by id desc limit ?",
         (done_with, EXPIRY, recipient, recipient, last),
@@ -130,7 +130,7 @@ def letters(
             session=SessionId(row["recipient"]),
             author=row["author"],
             expires_at=read_stamp(row["expires_at"]),
-            continues=row["continues"],
+            repeats=row["repeats"],
             cleared_at=read_stamp(row["cleared_at"]),
             **_state(row),
         )

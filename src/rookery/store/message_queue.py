@@ -82,7 +82,7 @@ def repeat(db: Connection, message: QueuedMessage, *, cause: int, at: datetime) 
     """Queue the same text again under a new id; the earlier message is no longer listed."""
     added = db.execute(
         "insert into messages (recipient, words, removed, changed, author, kind, envelope,"
-        " hops, relay, cause, continues, written_at)"
+        " hops, relay, cause, repeats, written_at)"
         " select recipient, words, removed, changed, author, kind, envelope, hops, relay,"
         " ?1, id, (select at from entries where seq = ?1) from messages where id = ?2",
         (cause, message.id),

@@ -103,7 +103,7 @@ def get(db: Connection, message: MessageId) -> Message | None:
         obstacle=blocked.detail if blocked else row["waits_for"],
         blocked=blocked,
         withdrawn_by=row["withdrawn_by"],
-        continues=row["continues"],
+        repeats=row["repeats"],
         expires_at=read_stamp(row["expires_at"]),
         urgency=Urgency(row["urgency"]),
     )

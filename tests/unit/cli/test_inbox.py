@@ -33,7 +33,7 @@ def daemon() -> Scripted:
         ({"step": "withdrawn", "withdrawn_by": EXPIRY}, "expired before it could be sent."),
         ({"step": "withdrawn", "withdrawn_by": "person"}, "withdrawn by person."),
         ({"step": "unsure", "cleared_at": THEN}, "it may not have arrived. (cleared)"),
-        ({"step": "failed", "continues": 3}, "2h ago, again after 3: not delivered."),
+        ({"step": "failed", "repeats": 3}, "2h ago, again after 3: not delivered."),
         ({"expires_at": THEN}, "when it stops (it expires in 0s)."),
     ],
 )

@@ -92,6 +92,8 @@ def test_lists_can_be_limited(ls: Any, tmp_path: Path) -> None:  # noqa: ANN401
 
 def test_an_empty_selection_says_what_is_missing(ls: Any) -> None:  # noqa: ANN401
     assert ls(listing(made("a")), "--waiting") == "No session needs you.\n"
+    # The daemon filters by tag: its list is empty although there are sessions.
+    assert ls(listing(), "--tag", "x") == "No session matches. See all:  rookery ls -a\n"
     assert "rookery ls -a" in ls(listing(made("a")), "--agent", "gemini")
 
 

@@ -145,9 +145,9 @@ async def test_what_may_have_arrived_is_sent_again_only_on_demand(desk: Desk) ->
 
     again = await desk.ask("resend", message=parcel.id, sure=True)
 
-    assert (again.continues, again.step) == (parcel.id, Step.PENDING)
+    assert (again.repeats, again.step) == (parcel.id, Step.PENDING)
     (letter,) = (await desk.ask("inbox")).letters
-    assert (letter.message, letter.continues, letter.words) == (again.id, parcel.id, "Typed.")
+    assert (letter.message, letter.repeats, letter.words) == (again.id, parcel.id, "Typed.")
 
 
 async def test_nothing_is_sent_again_to_a_session_that_has_ended(desk: Desk) -> None:

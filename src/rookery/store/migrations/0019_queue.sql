@@ -4,7 +4,7 @@ alter table messages add column withdrawn_by text not null default ''
     check (withdrawn_by = '' or step = 'failed');
 alter table messages add column expires_at text;          -- withdrawn if it is not sent by then
 alter table messages add column cleared_at text;          -- no longer listed
-alter table messages add column continues integer;        -- the message with the same text before
+alter table messages add column repeats integer;          -- the message with the same text before
 
 -- How a message reaches a session in the middle of a turn: 'steer' or 'interrupt'.
 alter table messages add column urgency text not null default '';
