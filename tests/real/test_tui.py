@@ -141,6 +141,28 @@ def test_a_session_is_started_sent_to_and_ended(rookery: Rookery, pane: TuiPane)
     pane.shows("No sessions yet.")
 
 
+def test_enter_pressed_twice_starts_and_sends_once(rookery: Rookery, pane: TuiPane) -> None:
+    rookery.start("first")  # its agent is the one that the form offers
+    pane.open()
+    pane.shows("first", "1 idle")
+    pane.press("n")
+    pane.shows("New session", "Prompt")
+    pane.type("say: started once")
+    pane.press("Enter", "Enter")
+    pane.shows("started once", "2 idle")
+    pane.press("s")
+    pane.shows("Send to")
+    pane.type("say: sent once")
+    pane.press("Enter", "Enter")
+    pane.shows("Sent to", "sent once")
+
+    sessions = [each["name"] for each in rookery.json("ls")["sessions"]]
+    eventually(lambda: "sent once" in [last_answer(rookery, each) for each in sessions])
+    turns = [rookery.client.get("sessions", each, "turns")["turns"] for each in sessions]
+    answers = sorted(turn["answer"] for some in turns for turn in some)
+    assert (len(sessions), answers) == (2, ["sent once", "started once"])
+
+
 def test_an_answer_that_was_seen_counts_as_read(rookery: Rookery, pane: TuiPane) -> None:
     rookery.start("writer", prompt="say: The README is ready.")
     eventually(lambda: last_answer(rookery, "writer"))
