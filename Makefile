@@ -24,7 +24,7 @@ system:
 
 .venv/.locked: requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Rookery needs Python 3.11 or newer: install it, or run make PYTHON=/path/to/python3.11"; exit 1; }
-	@echo "Setting up Rookery: creates .venv with about 70 Python packages (220 MB); takes about a minute."
+	@echo "Setting up Rookery: creates .venv with about 90 Python packages (310 MB); takes about a minute."
 	@$(PYTHON) -m venv .venv
 	@scripts/progress "Installing the Python packages into .venv" $(BIN)/python -m pip install \
 	  --progress-bar off --disable-pip-version-check --require-hashes -r requirements.lock
@@ -87,7 +87,8 @@ format: ## format and fix what can be fixed
 lock: ## update requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV)
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header \
-	  --python-version 3.11 --group dev --extra tui -o requirements.lock pyproject.toml
+	  --python-version 3.11 --group dev --all-extras --no-binary claude-agent-sdk --emit-build-options \
+	  -o requirements.lock pyproject.toml
 
 audit: setup ## check the locked packages for known vulnerabilities
 	@scripts/audit $(PIP_AUDIT)

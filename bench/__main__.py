@@ -16,7 +16,19 @@ from pathlib import Path
 from time import monotonic
 from types import FrameType, ModuleType
 
-from bench import command, hooks, idle, journal, load, output, startup, together, tui, words
+from bench import (
+    command,
+    driven,
+    hooks,
+    idle,
+    journal,
+    load,
+    output,
+    startup,
+    together,
+    tui,
+    words,
+)
 from bench.figures import Figure, markdown, table
 from bench.sizes import FULL, QUICK, Sizes
 from rookery import daemon
@@ -39,6 +51,7 @@ BENCHES: Mapping[str, ModuleType] = {
     "together": together,
     "load": load,
     "tui": tui,
+    "driven": driven,
 }
 
 

@@ -80,6 +80,7 @@ def _clean_up(rookery: Rookery) -> None:
     except subprocess.TimeoutExpired:
         rookery.reap()
     end_server(rookery.home.tmux)
+    rookery.end_driver_host()
     # It is outside of the home if the home's path is too long.
     shutil.rmtree(rookery.home.run, ignore_errors=True)
 

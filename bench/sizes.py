@@ -37,6 +37,8 @@ class Sizes:
     interface_sessions: int  #: sessions that the terminal interface lists
     interface_seconds: float  #: during which they change
     answers: int  #: requests that are answered by key
+    driven: int  #: driven sessions that stream at once
+    blocks: int  #: that each of them streams
 
 
 FULL = Sizes(
@@ -70,6 +72,8 @@ FULL = Sizes(
     interface_sessions=200,
     interface_seconds=60,
     answers=10,
+    driven=50,
+    blocks=200,
 )
 
 QUICK = Sizes(
@@ -103,4 +107,6 @@ QUICK = Sizes(
     interface_sessions=10,
     interface_seconds=3,
     answers=2,
+    driven=5,
+    blocks=20,
 )

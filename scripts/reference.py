@@ -8,14 +8,21 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import click
 from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
 from rookery import agent_settings, config
 from rookery.api.events import CALLED
+from rookery.api.rpc.catalog import GATEWAY_METHODS
+from rookery.api.rpc.endpoint import MAX_BATCH_REPLY_BYTES
+from rookery.api.rpc.errors import SERVER_ERRORS, STANDARD_ERRORS
+from rookery.api.rpc.gateway_shapes import SessionItem, SessionItems
+from rookery.api.rpc.methods import OPERATION_METHODS, RpcMethod
+from rookery.api.rpc.shapes import MAX_BATCH_CALLS
 from rookery.cli import exit_codes
 from rookery.cli.root import rookery
 from rookery.config import Settings
@@ -130,6 +137,8 @@ def api() -> Iterator[str]:
         yield f"| {each.name} | `{each.method} {each.path}` | {each.need} | {summary} |"
     yield "| events | `GET /v1/events` | read | Server-sent events or a WebSocket: a snapshot, then every fact. Both continue after the entry in the header `Last-Event-ID` or `?after=N`. With `until_now=true` only the stored facts. |"
     yield "| frames | `GET /v1/sessions/{session}/frames` | read | A session's screen, as it changes. |"
+    yield "| metrics | `GET /metrics` | read | Figures for Prometheus, in its text formats; only with `metrics.enabled`, and not for sessions. |"
+    yield "| rpc | `POST /rpc` | | The same operations as methods of [JSON-RPC](json-rpc.md). |"
     yield "\n## Why a message waits\n\nA message that waits, in every answer that has one, has the field `blocked`:"
     yield "`{code, detail}`, or null. The detail is a text for people; programs use the code."
     yield "An error `occupied` has the code in `details.blocked`.\n"
@@ -143,7 +152,76 @@ def api() -> Iterator[str]:
         yield f"| `{name}` | {', '.join(fields)} |"
 
 
-PAGES = {"commands.md": commands, "configuration.md": configuration, "http.md": api}
+def rpc() -> Iterator[str]:
+    yield "# JSON-RPC\n\nJSON-RPC 2.0, by `POST /rpc` at the same addresses as [HTTP](http.md), with the same tokens, rights"
+    yield "and checks. The content type is `application/json`. Every operation is a method under its own name,"
+    yield "and answers what it answers on `/v1`.\n"
+    yield "```console"
+    yield '$ curl -s --unix-socket "$HOME/.local/state/rookery/run/rookery.sock" http://rookery/rpc \\'
+    yield "    -H 'Content-Type: application/json' \\"
+    yield '    -d \'{"jsonrpc": "2.0", "id": 1, "method": "show", "params": {"session": "hello"}}\'\n```\n'
+    yield "- **Parameters** are given by name, in snake_case or camelCase (`tail_chars` or `tailChars`); names within a value stay"
+    yield "  as they are. Positional parameters are refused. A call has no members but `jsonrpc`, `method`, `params` and `id`."
+    yield "- **Keys**: each method that changes something takes `idempotency_key` (or `idempotencyKey`). A repeated call under a"
+    yield "  key is executed once and gets the same result, also if it is repeated on `/v1`. The header `Idempotency-Key` does the"
+    yield "  same for a single call; with a batch it is refused."
+    yield f"- **Batches** have at most {MAX_BATCH_CALLS} calls. They run one after the other, and the replies keep their order; a call that"
+    yield "  fails does not affect the others. A call that waits delays those after it. If the client disconnects"
+    yield f"  during a wait, the calls after it are not run. After {MAX_BATCH_REPLY_BYTES // 2**20} MB of replies, further calls are refused and not run."
+    yield "- **Notifications** (calls without an `id`) are executed and get no reply. If a request has only notifications,"
+    yield "  the status is 204, once they are executed. A notification of a method that only reads does nothing."
+    yield "- **Status**: calls are answered with 200, errors included. Only a request that the guard refuses has another"
+    yield "  status, and the error in the form of `/v1`: no valid token (401), another site (403, 421), another content"
+    yield "  type (415), more than 8 MB (413)."
+    yield "- Repeated keys in an object, NaN, infinite numbers and text that is not UTF-8 are parse errors.\n"
+    yield "## Errors\n\nThe `data` of an error is the error of `/v1`: `{code, message}`, and `details` if there are any. Programs"
+    yield "use `data.code`, such as `session-unknown`; the number is the same for similar errors.\n"
+    yield "| code | meaning |\n|---|---|"
+    for code, meaning in STANDARD_ERRORS.items():
+        yield f"| {code} | {meaning} |"
+    for code, meaning in SERVER_ERRORS.values():
+        yield f"| {code} | {meaning} |"
+    yield "\n## Methods for tools of Claude Code\n\nThey have the names and fields that such tools use already. Sessions of all agents are"
+    yield "included. Times and durations are in milliseconds, costs in dollars; a cost that is not known is null. `display` is"
+    yield "plain text, `result` the answer of the last turn that ended, and `claudeSessionId` the agent's own id, whatever agent"
+    yield "it is. `launch` drives the session if the extra `sdk` is installed; otherwise it runs in a terminal, and the"
+    yield "parameters that only a driven session has are refused by name.\n"
+    for each in GATEWAY_METHODS:
+        yield f"### {each.name}\n\n{each.summary} Needs: {each.need}.\n"
+        if each.asks.model_fields:
+            yield "| parameter | default | |\n|---|---|---|"
+            yield from _parameters(each)
+            yield ""
+        yield f"Result: {_names(each.answers)}."
+        if each.answers is SessionItems:
+            yield f"Each session has {_names(SessionItem)}."
+        yield ""
+    yield "## Operations\n\nParameters without a default are in bold; `/v1/openapi.json` describes types and answers.\n"
+    yield "| method | needs | parameters | |\n|---|---|---|---|"
+    for each in OPERATION_METHODS.values():
+        fields = each.asks.model_fields.items()
+        names = ", ".join(
+            f"**`{name}`**" if field.is_required() else f"`{name}`" for name, field in fields
+        )
+        yield f"| {each.name} | {each.need} | {names} | {each.summary} |"
+
+
+def _names(answer: type[BaseModel]) -> str:
+    names = (field.alias or name for name, field in answer.model_fields.items())
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _parameters(method: RpcMethod[Any]) -> Iterator[str]:
+    for name, field in method.asks.model_fields.items():
+        yield f"| `{to_camel(name)}` | {_default_text(field)} | {field.description or ''} |"
+
+
+PAGES = {
+    "commands.md": commands,
+    "configuration.md": configuration,
+    "http.md": api,
+    "json-rpc.md": rpc,
+}
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -42,6 +42,13 @@ class AgentSettings(BaseModel):
 
     command: Words = ()  #: the command to run instead of the default program
     arguments: Words = ()  #: inserted before Rookery's own arguments
+    #: The command that speaks the Agent Client Protocol, for sessions in the runtime `acp`. An
+    #: agent that Rookery does not know needs it, and has this runtime only.
+    acp: Words = ()
+    runtime: str = "tmux"  #: where its sessions run, if a start does not choose
+    #: How messages reach its sessions in a terminal: typed by `keys`, or through the agent's
+    #: own message `queue`, which types nothing. Only Codex has such a queue.
+    messages: Literal["keys", "queue"] = "keys"
     environment: Variables = Field(default_factory=dict)  #: variables for this agent alone
 
 

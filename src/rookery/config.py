@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from rookery.agent_settings import AgentSettings, ProfileSettings, Variables
-from rookery.agents.names import FOLDERS_KEY, NAMES, SHELL, WITH_SETTINGS
+from rookery.agents.names import CONFIGURED_NAME, FOLDERS_KEY, NAMES, SHELL, WITH_SETTINGS
 from rookery.attach_settings import AttachSettings
 from rookery.model.errors import AgentUnknown, ConfigBroken
 from rookery.model.patterns import compile_regex
@@ -47,6 +47,11 @@ def _check_line(text: str) -> str:
 class LimitSettings(_Section):
     start_deadline: float = Field(60.0, gt=0)  #: seconds for an agent to start
     tmux_sessions: int = Field(100, ge=1)  #: maximum of live sessions in tmux
+    driven_sessions: int = Field(5, ge=1, le=1_000)  #: maximum of live driven sessions
+    #: Minutes until an idle driven session ends.
+    driven_idle_minutes: float = Field(30.0, gt=0, le=100_000)
+    #: US dollars that a driven session may use, unless its start sets another limit.
+    budget_usd: float = Field(5.0, gt=0, le=1_000_000)
     #: Sessions that one session may start in a minute.
     starts_a_minute: int = Field(30, ge=1, le=10_000)
     #: Messages that may wait for one session, from all senders. Rookery's own notifications are
@@ -60,8 +65,11 @@ class LimitSettings(_Section):
     inactive_hours: float = Field(72.0, gt=0, le=87_600)
     listed_hours: float = Field(1.0, ge=0, le=87_600)  #: hours an ended session is listed
     kept_sessions: int = Field(10_000, ge=1)  #: ended sessions that are kept
-    retention_days: float = Field(90.0, gt=0, le=36_500)  #: days until an entry is deleted
+    #: Days until an entry of the journal, or a block of output, is deleted.
+    retention_days: float = Field(90.0, gt=0, le=36_500)
     scrollback_lines: int = Field(10_000, ge=100)  #: lines that each pane keeps
+    #: Blocks of output that `rookery output --blocks` prints unless it is told how many.
+    output_blocks: int = Field(200, ge=1, le=10_000)
     live_ring_kb: int = Field(256, ge=16)  #: deprecated, without effect
     quit_seconds: float = Field(5.0, gt=0)  #: seconds for an agent to quit in its own way
     terminate_seconds: float = Field(5.0, gt=0)  #: seconds for an agent to end after SIGTERM
@@ -145,9 +153,14 @@ class DiscoverySettings(_Section):
 
 
 class Price(_Section):
-    """The price of a model in dollars per million tokens. Agents do not report it."""
+    """The price of a model in dollars per million tokens, where its agent reports no cost.
 
-    input: float = Field(0.0, ge=0, le=1_000_000)  #: dollars per million input tokens
+    MODEL is the name of a model, or a pattern in which * and ? match any text. The longest
+    pattern that matches applies.
+    """
+
+    #: Dollars per million input tokens. MODEL is a name, or a pattern such as `gpt-*`.
+    input: float = Field(0.0, ge=0, le=1_000_000)
     output: float = Field(0.0, ge=0, le=1_000_000)  #: dollars per million output tokens
     #: Dollars per million tokens read from a cache. Default: the price of input.
     cache_read: float | None = Field(None, ge=0, le=1_000_000)
@@ -162,6 +175,12 @@ class Http(_Section):
     #: Port on 127.0.0.1; 0 for any free port. If the default port is taken, another one is
     #: used; if a configured port is taken, HTTP is off.
     port: int = Field(4870, ge=0, le=65535)
+
+
+class MetricsSettings(_Section):
+    """Metrics for Prometheus at /metrics. They need the extra `metrics`, and a token."""
+
+    enabled: bool = False  #: serve metrics
 
 
 #: The agents that can be the default: the words of a shell are a command, not a prompt.
@@ -190,6 +209,7 @@ class Settings(_Section):
     attach: AttachSettings = AttachSettings()
     tools: Tools = Tools()
     http: Http = Http()
+    metrics: MetricsSettings = MetricsSettings()
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
     profiles: dict[Annotated[str, Field(pattern=_PROFILE_NAME)], ProfileSettings] = Field(
         default_factory=dict
@@ -202,6 +222,13 @@ class Settings(_Section):
         if name is not None and name not in _DEFAULT_AGENTS:
             raise ValueError(f"it must be one of {', '.join(_DEFAULT_AGENTS)}")
         return name
+
+    @property
+    def acp_agents(self) -> tuple[str, ...]:
+        """Return the agents that only the configuration knows, by the command for ACP."""
+        return tuple(
+            name for name, given in self.agents.items() if given.acp and name not in NAMES
+        )
 
     def agent(self, name: str) -> AgentSettings:
         return self.agents.get(name, AgentSettings())
@@ -230,14 +257,22 @@ def load(path: Path) -> Settings:
 
 def check_agents(settings: Settings) -> None:
     """Refuse settings of an unknown agent: they would never be used."""
+    known = (*NAMES, *settings.acp_agents)
+    names = ", ".join(sorted(known))
     for name in settings.agents:
-        if name not in NAMES:
-            names = ", ".join(sorted(NAMES))
+        if name not in known:
             near = did_you_mean(name, NAMES) or f"There are: {names}."
-            raise AgentUnknown(f"[agents.{name}]. {near}")
+            raise AgentUnknown(
+                f"[agents.{name}]. {near} Another agent needs the command that speaks ACP:"
+                ' acp = ["PROGRAM"]'
+            )
+        if name not in NAMES and not CONFIGURED_NAME.fullmatch(name):
+            raise ConfigBroken(
+                f"[agents.{name}]: a name has small letters, digits, '-' and '_', and begins"
+                " with a letter."
+            )
     for name, profile in settings.profiles.items():
-        if profile.agent not in NAMES:
-            names = ", ".join(sorted(NAMES))
+        if profile.agent not in known:
             raise AgentUnknown(f"{profile.agent!r} in [profiles.{name}]. There are: {names}.")
         if profile.config_dir and profile.agent not in WITH_SETTINGS:
             raise ConfigBroken(

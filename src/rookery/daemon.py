@@ -33,12 +33,12 @@ from rookery.hook_setup.programs import HookPrograms
 from rookery.logs import logged, warned
 from rookery.operations.context import Context
 from rookery.permissions.offline_answers import STEP
-from rookery.runtimes.tmux.runtime import TmuxRuntime
+from rookery.runtimes.driven.runtime import DrivenRuntime
 from rookery.runtimes.tmux.server import version_of
 from rookery.sessions.recovery import SessionRecovery
 from rookery.sessions.supervisor import Supervisor
 from rookery.startup import store_settings
-from rookery.startup.components import USUAL_FACTORIES, Factories, Parts
+from rookery.startup.components import USUAL_FACTORIES, Factories, Parts, Runtimes
 from rookery.startup.fatal_errors import FATAL, user_error
 from rookery.startup.loops import start_loops
 from rookery.startup.owner_token import ensure_owner_token
@@ -111,7 +111,7 @@ async def _serve(parts: Parts, login: Login, *, ready: Callable[[], None]) -> No
             is_up.set()
             ready()
             await stop.wait()
-            _log.info("Rookery stops; agents in tmux keep running.")
+            _log.info("Rookery stops; agents keep running.")
 
 
 @asynccontextmanager
@@ -122,7 +122,7 @@ async def running(parts: Parts, *, stop: Callable[[], None]) -> AsyncIterator[Co
     async with parts.database(clock) as database, anyio.create_task_group() as tasks:
         journal = await store_settings.prepare(parts.settings, database)
         await ensure_owner_token(home, database)
-        for each in (runtimes.own, runtimes.observed, runtimes.router):
+        for each in (runtimes.own, runtimes.observed, runtimes.driven, runtimes.router):
             tasks.start_soon(each.keep)
         context = parts.context(database, journal, runtimes, stop)
         segment = parts.status_segment(database, runtimes.own)
@@ -136,14 +136,14 @@ async def running(parts: Parts, *, stop: Callable[[], None]) -> AsyncIterator[Co
         hooks = parts.hook_socket(context)
         async with hooks.open():
             tasks.start_soon(OwnSocket(home, home.hook_door, hooks.listen).keep, clock)
-            begin = partial(_begin, context, parts, supervisor, tasks)
+            begin = partial(_begin, context, parts, supervisor, runtimes.driven, tasks)
             await _begin_after_spool(hooks, begin, tasks)
             tasks.start_soon(hook_programs.keep, clock)
             yield context
             with anyio.move_on_after(CLEANUP_TIMEOUT_S):
                 await segment.clear()
                 await bars.clear()
-            await _end_empty_server(supervisor, runtimes.own)
+            await _end_empty_servers(supervisor, runtimes)
         tasks.cancel_scope.cancel()
 
 
@@ -184,21 +184,26 @@ async def _begin_after_spool(
 
 
 async def _begin(
-    context: Context, parts: Parts, supervisor: Supervisor, tasks: TaskGroup
+    context: Context,
+    parts: Parts,
+    supervisor: Supervisor,
+    driven: DrivenRuntime,
+    tasks: TaskGroup,
 ) -> None:
     """Recover the sessions that survived the last daemon, and start the loops."""
     held = (context.database, context.journal, context.runtime)
-    await SessionRecovery(*held, AGENTS).recover()
+    await SessionRecovery(*held, context.agents).recover()
     await context.discovery.recover()
     # Before messages are delivered: some have expired while no daemon ran.
     await MessageDeadlines(context.database, context.journal).expire()
-    start_loops(context, parts, tasks)
+    start_loops(context, parts, driven, tasks)
     tasks.start_soon(supervisor.run)
 
 
-async def _end_empty_server(supervisor: Supervisor, runtime: TmuxRuntime) -> None:
-    """End Rookery's tmux server if it holds no agent; otherwise the agents keep running."""
+async def _end_empty_servers(supervisor: Supervisor, runtimes: Runtimes) -> None:
+    """End Rookery's tmux server and driver host if they hold no agents, which keep running."""
     with contextlib.suppress(sqlite3.DatabaseError):  # on a damaged disk it stops nevertheless
         await supervisor.finish(within=CLEANUP_TIMEOUT_S)
-    with anyio.move_on_after(CLEANUP_TIMEOUT_S):
-        await runtime.retire()
+    for runtime in (runtimes.own, runtimes.driven):
+        with anyio.move_on_after(CLEANUP_TIMEOUT_S):
+            await runtime.retire()

@@ -110,6 +110,25 @@ class Home:
         return self.run / "tmux.sock"
 
     @property
+    def driver_socket(self) -> Path:
+        """Where the driver host listens for the daemon's commands."""
+        return self.run / "drivers.sock"
+
+    @property
+    def driver_key(self) -> Path:
+        """The secret that these commands carry."""
+        return self.run / "drivers.key"
+
+    @property
+    def driven_events(self) -> Path:
+        """The folder with the event files of driven sessions."""
+        return self.state / "driven"
+
+    @property
+    def driver_log(self) -> Path:
+        return self.state / "logs" / "drivers.log"
+
+    @property
     def lock(self) -> Path:
         return self.state / "daemon.lock"
 

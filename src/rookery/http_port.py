@@ -10,7 +10,7 @@ import socket
 from dataclasses import dataclass
 
 from rookery.config import Http
-from rookery.doctor import Check
+from rookery.doctor.checks import Check
 from rookery.home import Home, open_private
 
 _log = logging.getLogger(__name__)
@@ -61,11 +61,11 @@ class HttpPort:
                     f"HTTP is off: {problem} Free it or set another http.port, then restart the"
                     " daemon. Do not send tokens to that port."
                 )
-                _log.error("%s", self.note)
+                _log.info("%s", self.note)  # `up` prints the note itself
                 return None
             listening = _bound(0)
             self.note = f"{problem} HTTP uses port {listening.getsockname()[1]} instead."
-            _log.warning("%s", self.note)
+            _log.info("%s", self.note)
         self.port = listening.getsockname()[1]
         return listening
 

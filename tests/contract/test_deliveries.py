@@ -10,14 +10,8 @@ import pytest
 
 from rookery.model.errors import NoTerminal, RuntimeFailed
 from rookery.model.messages import Parcel, Step
-from rookery.ports.runtime import (
-    Blocked,
-    LeftInput,
-    Runtime,
-    StopMethod,
-    Submitted,
-    Unknown,
-)
+from rookery.ports.deliveries import Blocked, LeftInput, Submitted, Unknown
+from rookery.ports.runtime import Runtime, StopMethod
 from rookery.runtimes.router import RuntimeRouter
 from tests.support.contract.runtimes import ending, seen
 from tests.support.contract.subjects import EVERY_RUNTIME, WORDS, Subject
@@ -139,5 +133,5 @@ async def test_nothing_can_be_asked_of_a_session_that_is_not_held(subject: Subje
     await subject.runtime.release(subject.session)
 
     for call in CALLS.values():
-        with pytest.raises(RuntimeFailed, match="no pane is known"):
+        with pytest.raises(RuntimeFailed, match="is known for"):
             await call(subject.runtime, subject.parcel())

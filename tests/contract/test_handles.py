@@ -10,7 +10,8 @@ import pytest
 
 from rookery.agents.demo import DEMO
 from rookery.model.errors import RuntimeFailed
-from rookery.ports.runtime import RuntimeHandle, StopMethod, Submitted
+from rookery.ports.deliveries import Submitted
+from rookery.ports.runtime import RuntimeHandle, StopMethod
 from tests.support.contract.runtimes import ending, seen
 from tests.support.contract.subjects import EVERY_RUNTIME, Subject, new_session
 from tests.support.fakes.delivery_log import FakeLog

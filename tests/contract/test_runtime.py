@@ -22,14 +22,8 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import program_name
 from rookery.ports.agent import Agent
-from rookery.ports.runtime import (
-    Exited,
-    HeldProgram,
-    Runtime,
-    RuntimeHandle,
-    StopMethod,
-    Vanished,
-)
+from rookery.ports.runtime import HeldProgram, Runtime, RuntimeHandle, StopMethod
+from rookery.ports.sightings import Exited, Vanished
 from rookery.ports.terminal import Printed
 from rookery.processes import Process
 from rookery.runtimes.tmux.delivery_steps import DeliveryState, Typing

@@ -23,7 +23,7 @@ from rookery.model.messages import Parcel
 from rookery.model.relays import Relay
 from rookery.runtimes.tmux.delivery_steps import DeliveryState
 from rookery.sessions.commands import rename
-from rookery.sessions.starts import StartPlan, StartRequest, plan
+from rookery.sessions.start_plans import StartPlan, StartRequest, plan
 from rookery.store import flags, messages, sessions
 from rookery.store import relays as known
 from rookery.store.journal import Journal

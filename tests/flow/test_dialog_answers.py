@@ -29,7 +29,7 @@ from rookery.permissions import lost_hooks
 from rookery.permissions.decisions import Permissions
 from rookery.permissions.screen_dialogs import LINGERING_SECONDS, SETTLE_SECONDS, DialogWatch
 from rookery.ports.agent import HookTraits
-from rookery.ports.runtime import FellQuiet, Sighting
+from rookery.ports.sightings import FellQuiet, Sighting
 from rookery.sessions import record_end
 from rookery.store import audit, dialogs, request_keys, requests, sessions
 from rookery.store.journal import read_entry

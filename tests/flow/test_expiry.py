@@ -75,6 +75,32 @@ async def test_a_session_of_which_nothing_was_heard_for_72_hours_is_ended(
     assert world.runtime.released == [session]
 
 
+@pytest.mark.spec("A9")
+async def test_a_driven_session_that_is_idle_for_30_minutes_is_ended_and_a_turn_never_is(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as context:
+        idle, working = await add(context, "idle", "sdk"), await add(context, "working", "acp")
+        in_terminal = await context.start()
+
+        def tell(db: Connection) -> None:
+            context.journal.append(db, facts.TurnStarted(idle, "go"), facts.TurnEnded(idle))
+            context.journal.append(db, facts.TurnStarted(working, "go"))
+
+        await database.write(tell)
+        world.clock.advance(HOUR / 2)
+        await timers(context).round()
+        still = (await context.session(idle)).status
+        world.clock.advance(1)
+        await timers(context).round()
+
+        ended = await context.session(idle)
+        others = [(await context.session(each)).status for each in (working, in_terminal)]
+    assert still is Status.RUNNING
+    assert ended.ended_by == "idle"
+    assert others == [Status.RUNNING, Status.RUNNING]
+
+
 @pytest.mark.spec("A8", "K5")
 async def test_a_headless_session_that_only_began_and_has_no_process_is_ended_soon(
     database: ObservedDatabase, world: World

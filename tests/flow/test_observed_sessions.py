@@ -19,7 +19,8 @@ from rookery.model.evidence import Evidence
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.sessions import Session
-from rookery.ports.runtime import Changed, Exited, FellQuiet, StopMethod, Vanished
+from rookery.ports.runtime import StopMethod
+from rookery.ports.sightings import Changed, Exited, FellQuiet, Vanished
 from rookery.sessions import commands
 from rookery.store import evidence, sessions
 from rookery.tracking.attention import Attention

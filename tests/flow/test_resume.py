@@ -16,7 +16,8 @@ from rookery.model.sessions import NativeId, Session
 from rookery.ports.agent import LaunchSpec
 from rookery.sessions import starts
 from rookery.sessions.commands import MessageSender
-from rookery.sessions.starts import Conversation, StartPlan, StartRequest, accept, plan
+from rookery.sessions.start_plans import Conversation, StartPlan, StartRequest, plan
+from rookery.sessions.starts import accept
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from tests.support.daemon import PROGRAM, World, passing_time, running
@@ -78,7 +79,9 @@ def test_what_lives_can_only_be_branched(
     over(db, journal, agent="claude")
     again = accepted(db, journal, planned(tmp_path))
 
-    with pytest.raises(CommandRefused, match=r"two programs .* rookery fork worker"):
+    with pytest.raises(
+        CommandRefused, match=r"worker is still running in .* rookery fork worker"
+    ):
         accepted(db, journal, planned(tmp_path))
     branch = accepted(db, journal, planned(tmp_path, is_branch=True))
 

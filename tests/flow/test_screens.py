@@ -14,7 +14,7 @@ from rookery.model.errors import CommitFailed, ScreenUnread
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.screens import Dialog, View
-from rookery.ports.runtime import (
+from rookery.ports.sightings import (
     Changed,
     Exited,
     FellQuiet,
@@ -48,7 +48,7 @@ def world(tmp_path: Path) -> World:
         (Exited(S, 0, None, ()), "it exited with status 0"),
         (Exited(S, 3, None, ()), "it exited with status 3"),
         (Exited(S, None, 9, ()), "it was killed by SIGKILL"),
-        (Exited(S, None, None, ()), "it ended, and nobody could tell how"),
+        (Exited(S, None, None, ()), "it ended, and how is unknown"),
         (Exited(S, None, 40, ()), "it was killed by signal 40"),
     ],
 )

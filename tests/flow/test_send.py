@@ -25,7 +25,7 @@ from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, clean
 from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.ports.agent import Agent
-from rookery.ports.runtime import FellQuiet, Sighting
+from rookery.ports.sightings import FellQuiet, Sighting
 from rookery.runtimes.tmux.delivery_steps import DISCARDED_AFTER_S, LOST_AFTER_S
 from rookery.sessions.commands import MessageSender, send
 from rookery.sessions.launching import LaunchContext

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rookery.model.sessions import Turn
-from rookery.ports.runtime import FellQuiet
+from rookery.ports.sightings import FellQuiet
 from rookery.store import turns
 from tests.support.daemon import World, running
 from tests.support.fakes.database import ObservedDatabase

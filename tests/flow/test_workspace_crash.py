@@ -131,6 +131,18 @@ class Abandonment(Removal):
             await workshop.finish(session.id)
 
 
+class Restoration(Story):
+    """The session of a removed worktree is resumed."""
+
+    async def begin(self) -> None:
+        async with ObservedDatabase(self.path, self.clock) as database:
+            workshop = self.open(database)
+            async with workshop.kept():
+                await workshop.make("fix")
+                removed = await workshop.end("fix")
+            await workshop.resume(await workshop.session(removed.session), removed)
+
+
 def only_row(db: object) -> Workspace:
     (path,) = db.execute("select path from workspaces").fetchone()  # type: ignore[attr-defined]
     found = workspaces.of_path(db, path)  # type: ignore[arg-type]
@@ -139,7 +151,7 @@ def only_row(db: object) -> Workspace:
 
 
 @pytest.mark.spec("L1", "L3", "K3")
-@pytest.mark.parametrize("story", [Story, Removal, Abandonment])
+@pytest.mark.parametrize("story", [Story, Removal, Abandonment, Restoration])
 async def test_a_worktree_is_whole_or_gone_wherever_the_daemon_dies(
     tmp_path: Path, story: type[Story]
 ) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.prove.driven_player import DRIVEN_PARTS, DrivenPlayer
 from tests.support.prove.player import PARTS, Player
 from tests.support.prove.rounds import ROUNDS
 from tests.support.prove.truth import Figures, Sample
@@ -37,6 +38,9 @@ HANDS = int(os.environ.get("ROOKERY_HANDS", "0"))  #: instead of those, to try i
 
 #: In so many samples of a hundred it must be so.
 GOALS = {"claude": 99.9, "codex": 99.9, "opencode": 99.5, "gemini": 98.0}
+
+#: Hands of each runtime of driven programs, and the goal for them.
+DRIVEN_HANDS, DRIVEN_GOAL = {"sdk": 3, "codex": 3}, 99.9
 
 #: Seconds between two samples.
 BEAT = 0.05
@@ -113,6 +117,25 @@ def play(rookery: Rookery, models: ModelServer, hands: dict[str, int]) -> dict[s
     return {player.part.agent: judged(player, said) for player in players}
 
 
+def play_driven(
+    rookery: Rookery, models: ModelServer, hands: dict[str, int]
+) -> dict[str, Figures]:
+    """Let programs that are driven by these runtimes play side by side."""
+    players: dict[str, DrivenPlayer] = {}
+    for runtime in hands:
+        chance = random.Random(f"{SEED} {runtime}")  # noqa: S311
+        players[runtime] = DrivenPlayer(rookery, models, DRIVEN_PARTS[runtime], chance)
+        players[runtime].runtime = runtime
+    with sampled(rookery) as said, ThreadPoolExecutor() as side_by_side:
+        played = [
+            side_by_side.submit(player.play, HANDS or hands[runtime])
+            for runtime, player in players.items()
+        ]
+        for each in played:
+            each.result()
+    return {runtime: judged(player, said) for runtime, player in players.items()}
+
+
 def judged(player: Player, said: dict[str, list[Sample]]) -> Figures:
     figures = Figures(turns=player.turns)
     for name, timeline in player.timelines.items():
@@ -153,5 +176,18 @@ def test_what_is_said_of_real_agents_is_so(
 
     show(list(table(figures)))
     missed = {a: each.share for a, each in figures.items() if each.share < GOALS[a]}
+    assert not missed, missed
+    assert not [line for each in figures.values() for line in each.misplaced]
+
+
+@pytest.mark.timeout(3_600)
+@pytest.mark.spec("G2", "C8")
+def test_what_is_said_of_driven_agents_is_so(rookery: Rookery, models: ModelServer) -> None:
+    show([f"seed {SEED}"])
+
+    figures = play_driven(rookery, models, DRIVEN_HANDS)
+
+    show(list(table(figures)))
+    missed = {name: each.share for name, each in figures.items() if each.share < DRIVEN_GOAL}
     assert not missed, missed
     assert not [line for each in figures.values() for line in each.misplaced]

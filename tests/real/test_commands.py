@@ -172,9 +172,10 @@ def test_sending_says_whether_the_words_left_and_why_not(rookery: Rookery) -> No
     listed = rookery.run("ls").stdout
 
     assert idle.stdout == "Sent.\n"
-    assert working.stdout == "Kept: it is working; delivery follows when it stops.\n"
+    waits = "it is working; the message is delivered when it stops."
+    assert working.stdout == f"Queued (2): {waits}\n"
     assert asking.stdout.startswith(
-        "Kept: it asks for permission (May it use Bash? rm -r build)."
+        "Queued (3): it asks for permission (May it use Bash? rm -r build)."
         " 1 control character was removed."
     )
     assert "rm -r build; 2 messages wait" in listed
@@ -190,7 +191,7 @@ def test_words_that_wait_for_somebodys_draft_say_so(rookery: Rookery) -> None:
     rookery.environment["COLUMNS"] = "120"
     listed = rookery.run("ls").stdout
 
-    assert sent.stdout == "Kept: there is unsent text in its input box.\n"
+    assert sent.stdout == "Queued (1): there is unsent text in its input box.\n"
     assert "1 message waits: there is unsent text in its input box." in listed
 
 
@@ -296,7 +297,7 @@ def test_the_doctor_looks_around_without_a_daemon(cold: Rookery) -> None:
     assert (never.returncode, broken.returncode) == (3, 3)
     assert "it does not run" in never.stdout
     assert "tmux" in never.stdout
-    assert checks["daemon"]["detail"] == "it does not run, nor can it: see config"
+    assert checks["daemon"]["detail"] == "it does not run and cannot start: see config"
     assert "there is no key 'limits.nonsense'" in checks["config"]["detail"]
 
 

@@ -116,7 +116,7 @@ def test_what_others_run_is_watched_and_never_touched(rookery: Rookery) -> None:
 
     rookery.kill()
     rookery.up()
-    rookery.run("end", "--all")
+    rookery.run("end", "--all", "--yes")
 
     (found,) = rookery.json("ls")["sessions"]
     assert (found["runtime"], found["tmux_session"]) == ("observed", "rk_stranger")
@@ -156,7 +156,7 @@ def test_going_down_leaves_the_agents_and_says_so(rookery: Rookery) -> None:
     down = rookery.run("down")
     status = rookery.run("status")
 
-    assert "1 session in tmux" in down.stdout
+    assert "1 session kept running" in down.stdout
     assert status.returncode == 3
     assert "rookery up" in status.stderr
     assert str(session["tmux_session"]) in rookery.tmux("list-sessions", "-F", "#S")
@@ -305,7 +305,7 @@ def test_a_daemon_that_stops_leaves_no_tmux_server_without_agents(rookery: Rooke
     rookery.up()
     answer = rookery.ask("one", "say: still here")
 
-    rookery.run("end", "--all")
+    rookery.run("end", "--all", "--yes")
     rookery.run("down")
     rookery.reap()
 
@@ -334,3 +334,19 @@ def test_a_home_whose_name_tmux_would_run_as_a_command_is_only_a_name() -> None:
     assert is_inside
     assert (answer, ran) == ("it works", [])
     assert "it works" in shown
+
+
+@pytest.mark.spec("I5")
+def test_a_changed_configuration_is_named_where_it_matters(rookery: Rookery) -> None:
+    rookery.configure("[limits]\ntmux_sessions = 7\n")
+    said = "To use it:  rookery down; rookery up -d"
+
+    told = [
+        rookery.run("status"),
+        rookery.run("ls"),
+        rookery.run("start", "demo", "--name", "one"),
+        rookery.run("doctor"),
+    ]
+
+    assert [said in each.stderr for each in told[:3]] == [True, True, True]
+    assert "config.toml has changed since the daemon started" in told[3].stdout

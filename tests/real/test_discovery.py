@@ -341,7 +341,7 @@ def test_it_is_never_ended_but_by_force(rookery: Rookery, own: OwnTmux) -> None:
     session = found(rookery)
 
     refused = rookery.run("end", session["name"])
-    rookery.run("end", "--all")
+    rookery.run("end", "--all", "--yes")
     still = live(rookery)
     forced = rookery.json("end", "--force", session["name"])
 
@@ -491,7 +491,7 @@ def test_what_an_agent_runs_there_is_that_agent_not_its_person(
 ) -> None:
     asked, hooks = rookery.folder / "asked", rookery.folder / "hooks.json"
     home = f"ROOKERY_HOME={rookery.environment['ROOKERY_HOME']}"
-    command = f"{home} {DEMO[0]} -m rookery end --all > {asked} 2>&1"
+    command = f"{home} {DEMO[0]} -m rookery end --all --yes > {asked} 2>&1"
     hook = {"type": "command", "command": shlex.join(["sh", "-c", command]), "timeout": 20}
     hooks.write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}}))
     pane = own.demo(rookery.project, "--settings", str(hooks))

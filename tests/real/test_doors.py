@@ -61,7 +61,7 @@ def test_without_a_token_loopback_answers_nothing(rookery: Rookery) -> None:
     every = {(each.method, each.path) for each in OPERATIONS}
     every |= {("GET", each.path) for each in STREAMS}
     every |= {("GET", "/v1/openapi.json"), ("GET", "/nowhere")}
-    every |= {("POST", "/mcp"), ("GET", "/mcp")}
+    every |= {("POST", "/mcp"), ("GET", "/mcp"), ("POST", "/rpc")}
 
     for method, path in sorted(every):
         for token in TOKENS:
@@ -475,7 +475,7 @@ def test_a_backup_is_restored(rookery: Rookery) -> None:
     rookery.start("kept")
     copy = rookery.folder / "copy.db"
     saved = rookery.run("backup", str(copy))
-    rookery.run("end", "--all")
+    rookery.run("end", "--all", "--yes")
     early = rookery.run("restore", str(copy))
     rookery.stop()
 

@@ -12,7 +12,8 @@ import pytest
 from rookery.agents.shell import SHELL
 from rookery.clock import WallClock
 from rookery.model.facts import SessionId
-from rookery.ports.runtime import FellQuiet, Launch, Skipped
+from rookery.ports.runtime import Launch
+from rookery.ports.sightings import FellQuiet, Skipped
 from rookery.runtimes.tmux import floods
 from rookery.runtimes.tmux.protocol import Event, Output
 from rookery.runtimes.tmux.runtime import TmuxRuntime

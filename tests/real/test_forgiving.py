@@ -30,7 +30,7 @@ def alone(tmp_path: Path) -> Iterator[Rookery]:
     for name in ("ROOKERY_BADGE", "ROOKERY_SESSION", *OWN_VARIABLES):
         rookery.environment.pop(name, None)
     yield rookery
-    rookery.run("end", "--all", "--json")
+    rookery.run("end", "--all", "--yes", "--json")
     rookery.run("down")
     rookery.clear_away()
 

@@ -118,7 +118,9 @@ def test_every_answer_says_that_it_is_no_page_and_for_no_other_site(
 
 @pytest.mark.spec("K1")
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-@pytest.mark.parametrize("path", ["/healthz", "/v1/status", "/v1/events", "/mcp", "/nowhere"])
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/v1/status", "/v1/events", "/mcp", "/rpc", "/nowhere"]
+)
 def test_no_answer_allows_another_site_to_read_it(
     served: Rookery, method: str, path: str
 ) -> None:
@@ -153,6 +155,25 @@ def test_what_is_no_number_is_not_taken_for_one(served: Rookery, days: object) -
     assert served.post("/v1/prune", {"days": 36_000})[0] == 200
 
 
+@pytest.mark.spec("I1", "K4")
+@pytest.mark.parametrize("first", ["BREW /", "GET /\0"])
+def test_what_is_not_http_is_refused_in_the_form_of_errors(served: Rookery, first: str) -> None:
+    status, headers, text = spoken(served, first, *usual(served))
+
+    assert (status, headers["content-type"]) == (400, "application/json")
+    assert json.loads(text)["error"]["code"] == "bad-input"
+
+
+@pytest.mark.spec("I1", "K4")
+@pytest.mark.parametrize("body", ['{"days": 1, "days": 36000}', '{"days": 1e999}'])
+def test_a_body_that_two_readers_could_read_differently_is_refused(
+    served: Rookery, body: str
+) -> None:
+    status, answer = served.post("/v1/prune", None, raw=body.encode())
+
+    assert (status, answer["error"]["code"]) == (400, "bad-input")
+
+
 @pytest.mark.spec("I1")
 def test_the_description_has_every_status_that_is_answered(served: Rookery) -> None:
     _, _, text = spoken(served, "GET /v1/openapi.json", *usual(served))
@@ -163,8 +184,11 @@ def test_the_description_has_every_status_that_is_answered(served: Rookery) -> N
     refusals = {str(each) for each in codes}
     found = [set(each["responses"]) for each in operations]
 
-    assert len(operations) == len(OPERATIONS) + 2
-    assert all(each == {"200", *refusals} for each in found)
+    (rpc,) = (each for each in operations if each["operationId"] == "rpc")
+    assert len(operations) == len(OPERATIONS) + 3
+    assert all(each - {"204"} == {"200", *refusals} for each in found)
+    assert described["paths"]["/rpc"] == {"post": rpc}
+    assert [each["operationId"] for each in operations if "204" in each["responses"]] == ["rpc"]
     assert described["components"]["schemas"]["ErrorAnswer"]
     assert "HTTPValidationError" not in text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rookery.cli.exit_codes import PERSON_NEEDED
-from rookery.cli.render import HELD
 from rookery.model.errors import Answered
+from rookery.presentation.deliveries import HELD
 from tests.support.real.http import badge_of
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.real.typed import REMOVE, begun, is_doing
@@ -31,7 +31,7 @@ def test_whoever_waits_behind_a_hold_is_told_so_and_so_is_who_asks_the_doctor(
         rookery.run("release")
         rest, _ = wait.communicate(timeout=60)
 
-    assert "no words are held" in well
+    assert "messages are delivered" in well
     assert late.returncode == 4
     early, end = late.stderr.splitlines()
     assert early == HELD
@@ -39,8 +39,8 @@ def test_whoever_waits_behind_a_hold_is_told_so_and_so_is_who_asks_the_doctor(
         "worker is idle; words for it are held (`rookery release` lets them go)."
     )
     assert sick.returncode == 1
-    assert "look  hold           words are held since 2" in sick.stdout
-    assert ": none are delivered, to anybody\n      rookery release\n" in sick.stdout
+    assert "look  hold            deliveries are on hold since 2" in sick.stdout
+    assert ": no message is sent to any session\n      rookery release\n" in sick.stdout
     assert meanwhile == f"{HELD}\n"
     assert (wait.returncode, rest.startswith("worker is idle.")) == (0, True)
 

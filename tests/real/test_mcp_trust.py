@@ -29,7 +29,7 @@ def test_a_stranger_is_neither_seen_nor_touched(rookery: Rookery) -> None:
     rookery.start("stranger")
     stranger = rookery.session("stranger")["id"]
     with closing(sqlite3.connect(rookery.home.database)) as db, db:
-        db.execute("update sessions set input_tokens = 9 where id = ?", (stranger,))
+        db.execute("update session_days set input_tokens = 9 where session = ?", (stranger,))
 
     with tools(rookery, badge=badge_of(rookery, "boss")) as boss:
         listed = boss.call("list_sessions", include_ended=True)["sessions"]

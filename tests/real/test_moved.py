@@ -18,7 +18,7 @@ from anyio.lowlevel import checkpoint
 
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
-from rookery.ports.runtime import Exited, Vanished
+from rookery.ports.sightings import Exited, Vanished
 from rookery.processes import Process, is_running
 from tests.support.contract.runtimes import SOON, TmuxBench, started
 from tests.support.contract.tmux import site_in

@@ -69,6 +69,18 @@ def test_a_person_allows_a_call_from_the_command_line(remote: Rookery) -> None:
     assert kept["input"] == {"command": "rm -r build"}
 
 
+@pytest.mark.spec("C7", "I5")
+def test_a_denied_call_is_marked_in_the_log(remote: Rookery) -> None:
+    remote.run("send", "worker", "permission: Bash rm -r build;; say: Done.")
+    eventually(lambda: asked(remote))
+    remote.run("deny", "worker")
+    remote.run("wait", "worker")
+
+    told = remote.run("logs", "worker").stdout
+
+    assert "🔧 Bash — rm -r build  (denied by you)\n" in told
+
+
 @pytest.mark.spec("C3", "C7")
 def test_an_observing_hook_says_nothing_and_returns_while_a_person_is_asked(
     rookery: Rookery,

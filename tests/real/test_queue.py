@@ -108,7 +108,7 @@ def test_claude_takes_an_urgent_message_into_its_turn(
     eventually(lambda: hired.client.get("inbox")["letters"] == [])
     hired.run("wait", "it", "--timeout", "60")
 
-    assert (sent, during) == ("Sent.\n", "working")
+    assert (sent, during) == ("Sent into the turn that is running.\n", "working")
     assert prompts(hired, "it") == ["gate: g;; say: first", "say: urgent", "say: last"]
 
 

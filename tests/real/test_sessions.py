@@ -83,7 +83,7 @@ def test_ending_all_leaves_nothing_behind(rookery: Rookery) -> None:
     for name in ("one", "two", "three"):
         rookery.start(name)
 
-    ended = rookery.json("end", "--all")["sessions"]
+    ended = rookery.json("end", "--all", "--yes")["sessions"]
 
     assert sorted(each["name"] for each in ended) == ["one", "three", "two"]
     eventually(lambda: rookery.tmux("list-sessions", "-F", "#S").split() == ["rookery"])
@@ -199,7 +199,7 @@ def test_names_are_unique_among_the_living(rookery: Rookery) -> None:
         (["--agent", "demo", "--project", "/etc/hostname"], "not an existing folder"),
         (["--agent", "demo", "--name", "a/b"], "A name has letters"),
         (["--agent", "demo", "--name", ".."], "A name has letters"),
-        (["--agent", "demo", "--runtime", "moon"], "known: tmux"),
+        (["--agent", "demo", "--runtime", "moon"], "it has: tmux"),
         (["--agent", "shell", "--", "/no/such/program"], "was not found"),
     ],
 )
@@ -270,3 +270,12 @@ def test_a_session_runs_in_the_users_environment_and_its_badge_is_nowhere_else(
     assert badge.encode() not in rookery.home.database.read_bytes()
     assert badge not in rookery.home.log.read_text()
     assert badge not in rookery.tmux("show-environment", "-g")
+
+
+@pytest.mark.spec("A4", "I5")
+def test_a_session_of_a_run_is_not_ended_by_the_person(rookery: Rookery) -> None:
+    assert rookery.run("run", "demo", "--name", "job", "say: Hello").stdout == "Hello\n"
+
+    rookery.run("wait", "job", "--until", "end")
+
+    assert "ended when its run was done" in rookery.run("why", "job").stdout

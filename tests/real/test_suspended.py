@@ -16,7 +16,7 @@ from rookery.model.errors import Occupied
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.obstacles import BlockedReason
-from rookery.ports.runtime import Unsuspended
+from rookery.ports.sightings import Unsuspended
 from rookery.runtimes.tmux import suspended
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from tests.support.contract.runtimes import SOON, SUSPENDING, launch_of, seen

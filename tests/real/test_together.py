@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.cli.render import HELD
 from rookery.model.errors import Answered
+from rookery.presentation.deliveries import HELD
 from tests.support.real.http import badge_of
 from tests.support.real.rookery import SOON, Rookery, eventually
 from tests.support.real.turns import turns
@@ -166,7 +166,7 @@ def test_a_relay_is_held_shown_and_let_go_again(three: Rookery) -> None:
     eventually(lambda: "[Ann] (1):\n\nAnd again" in prompts(three, "bert"))
 
     assert held == f"{HELD}\n"
-    assert sent == f"Kept. {HELD}\n"
+    assert sent == f"Queued (1). {HELD}\n"
     assert prompts(three, "bert")[0] == "[Ann] (1):\n\nHello Bert"
     assert prompts(three, "anna")[1] == "[bert] (2):\n\nEcho: Hello Bert"
     assert "  1. Ann: anna\n  2. bert: bert\n" in shown
@@ -232,10 +232,8 @@ def test_an_inbox_has_what_never_arrived(three: Rookery) -> None:
 
     lost = three.json("inbox", "bert")["letters"]
 
-    assert (
-        ": waits, it is working; delivery follows when it stops.\n    say: too late\n"
-        in waiting
-    )
+    why = "it is working; the message is delivered when it stops."
+    assert f": waits, {why}\n    say: too late\n" in waiting
     assert [(each["words"], each["step"]) for each in lost] == [("say: too late", "failed")]
 
 
@@ -350,7 +348,7 @@ def test_a_session_that_is_over_goes_on_as_a_new_one(rookery: Rookery) -> None:
     said = [each["text"] for each in map(json.loads, lines) if each["type"] == "assistant"]
     assert said == ["before", "after"]
     assert again.returncode == 1
-    assert "two programs" in again.stderr
+    assert "anna is still running in this conversation." in again.stderr
 
 
 @pytest.mark.spec("A10", "I5", "K5")

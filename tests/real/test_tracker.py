@@ -55,7 +55,7 @@ def test_a_session_can_be_asked_on_what_grounds_it_is_what_it_is(rookery: Rooker
     said = rookery.run("why", "worker").stdout
     found = rookery.json("why", "worker")
 
-    assert said.startswith("worker is idle for ")
+    assert said.startswith("worker: idle for ")
     assert "This is sure." in said
     assert "hook        idle" in said
     assert [each["source"] for each in found["evidence"]] == ["hook"]

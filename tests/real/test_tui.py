@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.support.real.agents import configure
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.real.tui_pane import TuiPane
+from tests.support.repositories import make_repository
 from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300), pytest.mark.spec("I7")]
@@ -117,11 +119,11 @@ def test_a_session_is_started_sent_to_and_ended(rookery: Rookery, pane: TuiPane)
     pane.shows("No sessions yet.")
     pane.press("n")
     pane.shows("New session")
-    pane.press("BTab", "BTab", "BTab", "BTab")
+    pane.press("BTab", "BTab", "BTab", "BTab", "BTab", "BTab")
     pane.type("demo")  # it replaces what is there
     pane.press("Tab", "Tab")
     pane.type("fresh")
-    pane.press("Tab", "Tab")
+    pane.press("Tab", "Tab", "Tab", "Tab")
     pane.type("say: first")
     pane.press("Enter")
     pane.shows("Started fresh.", "❯ say: first")
@@ -241,3 +243,52 @@ def test_the_real_claude_is_answered_in_place(
     answered = cold.client.get("permissions", all="true")["requests"]
     given = next(each["answers"] for each in answered if each["kind"] == "question")
     assert given == {"Which colour?": ["Blue"], "Which tests?": ["unit", "e2e"]}
+
+
+def test_a_hidden_session_is_left_out_until_it_is_shown_again(
+    rookery: Rookery, pane: TuiPane
+) -> None:
+    for name in ("quiet", "other"):
+        rookery.start(name)
+    pane.open()
+    pane.shows("quiet", "other", "2 idle")
+
+    pane.press("h")
+    pane.shows("quiet is hidden.", "1 idle")
+    assert rookery.session("quiet")["hidden"]
+    assert "quiet" not in rookery.run("ls").stdout
+
+    pane.press("H")
+    pane.shows("Hidden sessions are also listed.", "quiet    demo")
+    pane.press("Home", "h")
+    pane.shows("quiet is listed again.", "2 idle")
+    assert not rookery.session("quiet")["hidden"]
+
+
+@pytest.mark.spec("L1", "L2", "I7")
+def test_a_session_is_started_with_tags_in_a_worktree_and_its_diff_is_shown(
+    rookery: Rookery, pane: TuiPane
+) -> None:
+    make_repository(rookery.project, rookery.folder)
+    rookery.start("first", tags=("day",))  # its agent is the one that the form offers
+    pane.open()
+    pane.shows("first", "1 idle")
+    pane.press("n")
+    pane.shows("New session", "Worktree")
+    pane.press("BTab", "BTab")
+    pane.type("night docs")
+    pane.press("Tab")
+    pane.type("+")
+    pane.press("Tab")
+    pane.type("say: In my worktree.")
+    pane.press("Enter")
+    pane.shows("In my worktree.", "rookery/", "#docs #night", "2 idle")
+
+    (session,) = (
+        each for each in rookery.json("ls")["sessions"] if each["tags"] == ["docs", "night"]
+    )
+    Path(session["project_path"], "new.txt").write_text("work\n")
+    pane.press("Tab", "Tab")  # the preview of the difference
+    pane.shows("+work")
+    pane.press("b", "b")
+    pane.shows("Grouped by tag.", " docs 1", " day 1")

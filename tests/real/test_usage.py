@@ -90,14 +90,18 @@ def test_a_session_used_what_its_model_reported(
     found = rookery.json("stats")
     assert used(found) == used(rookery.session("it"))
     assert found["tokens_by_agent"] == {agent: sum(used(found))}
-    assert found["most_expensive"] == {"name": "it", "tokens": sum(used(found)), "cost": None}
-    assert f"Tokens: {used(found)[0]:,} in, 308 out" in rookery.run("stats").stdout
+    assert (found["most_expensive"]["name"], found["cost_usd"]) == ("it", None)
+    assert found["most_expensive"]["tokens"] == sum(used(found))
+    row = next(
+        line.split() for line in rookery.run("stats").stdout.splitlines() if agent in line
+    )
+    assert (row[1:3], row[-2:]) == (["1", "2"], ["308", "–"])
 
 
 @pytest.mark.spec("G6", "A11")
 def test_what_has_a_price_has_a_cost(cold: Rookery, models: ModelServer) -> None:
     configure(cold, models.url)
-    price = '[prices."claude-opus-5-5"]\ninput = 5\noutput = 25\ncache_read = 0.5\n'
+    price = '[prices."claude-opus-*"]\ninput = 5\noutput = 25\ncache_read = 0.5\n'
     cold.configure(cold.home.settings.read_text() + price)
     cold.up()
     cold.start("it", agent="claude")
@@ -107,9 +111,10 @@ def test_what_has_a_price_has_a_cost(cold: Rookery, models: ModelServer) -> None
 
     found = cold.json("stats")
     assert (found["cost"], found["cost_by_agent"]) == (1_500_000, {"claude": 1_500_000})
-    said = cold.run("stats").stdout
-    assert "Cost: $1.50\nCost by agent: claude $1.50\n" in said
-    assert "Most expensive: it, 1,120,000 tokens\n" in said
+    assert (found["cost_usd"], found["estimated_cost"]) == (1.5, 1_500_000)
+    said = cold.run("stats", "--days", "1", "--agent", "claude").stdout
+    assert "Most expensive: it, ~$1.50, 1.1M tokens\n" in said
+    assert "~ is a cost that was estimated" in said
 
 
 @pytest.mark.spec("G6", "A7", "K3")
@@ -202,3 +207,31 @@ def test_what_subagents_use_is_their_sessions(rookery: Rookery, models: ModelSer
     models.log.wait_for(lambda record: record.prompt.startswith("usage: in=40000"))
     eventually(lambda: used(rookery.session("it"))[1] > 9000)
     eventually(lambda: used(rookery.session("it"))[0] == went_in(models))
+
+
+@pytest.mark.spec("G6", "A10", "A11", "K3")
+def test_driven_sessions_count_tokens_and_cost_once_over_a_kill_and_a_resume(
+    rookery: Rookery,
+) -> None:
+    driven = ("--runtime", "sdk", "--wait")
+    rookery.json("start", "claude", "--name", "it", *driven, PLAIN)
+    is_counted(rookery, "it", (1000, 300))
+    first = rookery.session("it")["cost"]
+
+    rookery.kill()
+    rookery.up()
+    rookery.ask("it", PLAIN)
+    is_counted(rookery, "it", (2000, 600))
+    rookery.run("end", "it")
+    rookery.ended("it")
+    rookery.json("resume", "it", *driven, PLAIN)
+    eventually(lambda: used(rookery.json("stats")) == (3000, 900))
+
+    # The agent's own total goes on over a resume; three equal turns cost three times the first.
+    found = rookery.json("stats")
+    assert (found["launched"], found["turns"]) == (2, 3)
+    assert first > 0
+    assert found["cost"] == pytest.approx(3 * first, rel=0.01)
+    assert found["estimated_cost"] == 0
+    assert sum(found["cost_by_day"].values()) == found["cost"]
+    rookery.run("end", "--all")

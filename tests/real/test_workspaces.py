@@ -230,3 +230,25 @@ def test_claude_and_codex_work_in_worktrees_of_one_repository(
     assert landed["committed"] == ["new.txt"]
     assert (repository.path / "new.txt").read_text().strip() == "by claude"
     assert "both sides changed the same lines: new.txt." in refused.stderr
+
+
+@pytest.mark.spec("L3", "A10")
+@pytest.mark.parametrize("agent", ["demo", "claude"])
+def test_a_conversation_goes_on_in_the_worktree_that_was_removed_at_its_end(
+    cold: Rookery, models: ModelServer, agent: str
+) -> None:
+    configure(cold, models.url)
+    make_repository(cold.project, cold.folder)
+    cold.up()
+    cold.start("fix", agent=agent, worktree=True)
+    assert cold.ask("fix", "say: first") == "first"
+    path = Path(cold.session("fix")["workspace"]["path"])
+
+    ended = cold.run("end", "fix")
+    assert not path.exists()
+    resumed = cold.run("resume", "fix", "--wait", "say: second")
+
+    assert "`rookery resume fix` makes it again" in ended.stdout
+    assert resumed.stdout.startswith("second\n")
+    assert cold.session("fix")["project_path"] == str(path)
+    assert (path / "a.txt").exists()

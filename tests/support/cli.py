@@ -55,6 +55,7 @@ def made(name: str, **known: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
     """Return a session as the daemon sends it."""
     usual = {
         "agent": "demo",
+        "runtime": "tmux",
         "status": "running",
         "activity": "idle",
         "since": datetime.now(UTC).isoformat(),

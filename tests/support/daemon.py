@@ -20,25 +20,29 @@ from rookery.permissions.decisions import Permissions
 from rookery.permissions.rules_file import RulesFile
 from rookery.permissions.stop_policy import StopPolicy
 from rookery.ports.agent import Agent
-from rookery.ports.runtime import Runtime
-from rookery.sessions import commands, starts
+from rookery.ports.runtime import AnswersAgents, Runtime
+from rookery.sessions import commands, start_plans, starts
 from rookery.sessions.commands import MessageSender
 from rookery.sessions.launching import LaunchContext, Launcher
 from rookery.sessions.recovery import SessionRecovery
-from rookery.sessions.starts import StartPlan, StartRequest
+from rookery.sessions.start_plans import StartPlan, StartRequest
 from rookery.sessions.supervisor import Deadlines, Supervisor
 from rookery.startup.readers import READERS
 from rookery.store import message_queue
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
+from rookery.tracking.hook_reader import HookReader
 from rookery.tracking.intake import Intake
+from rookery.tracking.protocol_requests import ProtocolRequests
 from rookery.tracking.screen_reader import ScreenReader
 from rookery.tracking.screen_watch import ScreenWatch
+from rookery.tracking.stream_reports import StreamReports
 from rookery.tracking.transcript_reader import TranscriptReader
 from tests.support.fakes.agents import FakeAgents
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.fakes.runtime import FakeRuntime
+from tests.support.fakes.stream_runtime import StreamRuntime
 
 DEADLINES = Deadlines(start=60.0, quit=5.0, terminate=7.0)
 
@@ -75,7 +79,7 @@ class World:
     ) -> StartPlan:
         """Check a start that asks for no more than what is said here."""
         wanted = StartRequest(agent=agent, project=str(self.project), name=name, prompt=prompt)
-        return starts.plan(wanted, AGENTS, command=PROGRAM, path="", limit=limit)
+        return start_plans.plan(wanted, AGENTS, command=PROGRAM, path="", limit=limit)
 
     @property
     def launch_context(self) -> LaunchContext:
@@ -172,8 +176,13 @@ async def running(
     world: World,
     runtime: Runtime | None = None,
     agents: Mapping[str, Agent] = AGENTS,
+    *,
+    answering: AnswersAgents | None = None,
 ) -> AsyncIterator[House]:
-    """Run what the daemon runs, in the order in which it does."""
+    """Run what the daemon runs, in the order in which it does.
+
+    ``answering`` is the runtime of driven sessions, if there are any.
+    """
     world.runtime.begin_life()
     runtime = runtime or world.runtime
     database.keep_time_by(world.clock)
@@ -190,7 +199,13 @@ async def running(
         conversations = TranscriptReader({}, world.clock)
         held = (database, journal, runtime)
         screens = ScreenReader(*held, agents, conversations, intake.permissions)
-        tasks.start_soon(ScreenWatch(*held, screens).watch)
+        reader = HookReader(
+            database, database.clock, agents, intake.permissions.rules_file, conversations
+        )
+        answers = answering or StreamRuntime()
+        asked = ProtocolRequests(database, answers, agents, intake.permissions, reader)
+        streams = StreamReports(database, journal, asked)
+        tasks.start_soon(ScreenWatch(*held, screens, streams).watch)
         tasks.start_soon(supervisor.run)
         tasks.start_soon(Dispatcher(database, journal, runtime, agents).deliver)
         yield House(database, recovery, supervisor, world)

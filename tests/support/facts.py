@@ -65,6 +65,8 @@ FACTS: tuple[Fact, ...] = (
     facts.WorkspacePruneRequested(S, "/path", "anna"),
     facts.WorkspaceLanded(S, "rookery/fix", "main", "0123abcd"),
     facts.OverlapFound(S, "other", "a.txt", "/repository/.git"),
+    facts.StartWaited(S, "5 driven sessions run"),
+    facts.BudgetExceeded(S, "it has used 6 USD"),
     facts.EndRequested(S, "anna"),
     facts.SessionEnded(S, "exit"),
     facts.SessionEnded(S, "signal 9", "failed"),

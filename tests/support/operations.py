@@ -80,6 +80,7 @@ class Desk:
         self, session_id: str, folder: Path | str = "/code", **more: object
     ) -> SessionId:
         """Add a session that is up and idle; its name is its id if nothing else is said."""
+        launch: Any = more.pop("launch", None)
         now = self.journal.clock.now()
         given: dict[str, Any] = {
             "id": SessionId(session_id),
@@ -95,7 +96,7 @@ class Desk:
             **more,
         }
         session = Session(**given)
-        await self.database.write(partial(sessions.add, session=session))
+        await self.database.write(partial(sessions.add, session=session, launch=launch))
         found = SessionFound(session.id)
         await self.database.write(lambda db: self.journal.append(db, found))
         return session.id

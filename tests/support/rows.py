@@ -27,6 +27,7 @@ def add_to_older(db: Connection, session: Session) -> None:
     """Add a session to a file of an earlier version, which has fewer columns."""
     columns = {row["name"] for row in db.execute("pragma table_info(sessions)")}
     row = {name: value for name, value in asdict(session).items() if name in columns}
+    row |= {"tags": " ".join(session.tags)} if "tags" in columns else {}
     values = {
         name: value.isoformat() if isinstance(value, datetime) else value
         for name, value in row.items()

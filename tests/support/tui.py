@@ -58,6 +58,7 @@ class FakeDaemon(FakeClient):
         self.streams: list[tuple[tuple[str, ...], FakeStream]] = []
         self.failures: dict[str, str] = {}
         self.pending: dict[str, JsonDict] = {}
+        self.notes: dict[str, str] = {}  #: what a list also says
         self.opened_with: list[JsonDict] = []  #: the queries of the streams
         self.is_followed = Event()  #: set once the events are followed
         self.is_down = False
@@ -155,7 +156,8 @@ class FakeDaemon(FakeClient):
             for name, each in self.sessions.items()
             if (name in ids if ids else given.get("all") or not each.get("hidden"))
         ]
-        return {"sessions": listed, "failures": self.failures, "pending": self.pending}
+        more = {"failures": self.failures, "pending": self.pending, **self.notes}
+        return {"sessions": listed, **more}
 
     def _decide(self, request: str, given: JsonDict) -> JsonDict:
         asked = self.requests.pop(request)

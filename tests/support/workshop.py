@@ -13,9 +13,9 @@ import anyio
 
 from rookery.agents.catalog import AGENTS
 from rookery.model.facts import SessionFound, SessionId, SessionStarted
-from rookery.model.sessions import Session
+from rookery.model.sessions import NativeId, Session
 from rookery.model.workspaces import Workspace, WorkspaceState
-from rookery.sessions import commands, record_end, starts
+from rookery.sessions import commands, record_end, start_plans, starts
 from rookery.sessions.commands import MessageSender
 from rookery.store import sessions, workspaces
 from rookery.store.database import Database
@@ -64,18 +64,33 @@ class Workshop:
     ) -> Session:
         """Accept a start in a worktree. Raises what the plan raises."""
         project = folder or self.repository.path
-        wanted = starts.StartRequest(agent="demo", project=str(project), name=name)
-        plan = starts.plan(wanted, AGENTS, command=("/bin/sh",), path="", limit=100)
+        wanted = start_plans.StartRequest(agent="demo", project=str(project), name=name)
+        plan = start_plans.plan(wanted, AGENTS, command=("/bin/sh",), path="", limit=100)
         worktree = await self.worktrees.plan(plan.project, WorktreeRequest(branch, base))
-        with_worktree = starts.StartPlan(
+        with_worktree = start_plans.StartPlan(
             plan.start, plan.agent, plan.project, plan.command, None, 100, worktree
         )
-        accept = partial(
-            starts.accept,
-            journal=self.journal,
-            plan=with_worktree,
-            speaker=MessageSender("person"),
+        return await self._accept(with_worktree)
+
+    async def resume(self, old: Session, removed: Workspace) -> Session:
+        """Accept that a session goes on in its worktree, which has to be made again."""
+        conversation = start_plans.Conversation(
+            native_id=NativeId(old.id),
+            is_branch=False,
+            session=old.id,
+            name=old.name,
+            workspace=old.workspace,
+            restored=await self.worktrees.plan_restoring(removed),
         )
+        wanted = start_plans.StartRequest(
+            agent="demo", project=old.project_path, conversation=conversation
+        )
+        plan = start_plans.plan(wanted, AGENTS, command=("/bin/sh",), path="", limit=100)
+        return await self._accept(plan)
+
+    async def _accept(self, plan: start_plans.StartPlan) -> Session:
+        speaker = MessageSender("person")
+        accept = partial(starts.accept, journal=self.journal, plan=plan, speaker=speaker)
         return await self.database.write(accept)
 
     async def make(self, name: str, **more: str) -> GitFolder:

@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 from rookery.config import Settings
-from rookery.doctor import Check, HoldState, Trouble, check_deeply, examine, examine_alone
+from rookery.doctor.checks import Check
+from rookery.doctor.examination import examine, examine_alone
+from rookery.doctor.files import check_deeply
+from rookery.doctor.store_trouble import HoldState, Trouble
 from rookery.home import Home
 from rookery.store.migrations import migrate
 
@@ -40,7 +43,7 @@ def test_the_doctor_says_that_words_are_held(
     check = looked_at(tmp_path, replace(WELL, hold=HoldState(since)))
 
     assert (check.ok, check.advice) == (False, "rookery release")
-    assert check.detail == f"words are held{said}: none are delivered, to anybody"
+    assert check.detail == f"deliveries are on hold{said}: no message is sent to any session"
 
 
 @pytest.mark.spec("F4", "I5")
@@ -146,4 +149,15 @@ def test_the_doctor_says_that_a_running_daemon_cannot_start_again_with_its_confi
     assert well.ok
     assert (broken.ok, broken.advice) == (False, "rookery config check")
     assert "is not TOML" in broken.detail
-    assert broken.detail.endswith("it cannot start again.")
+    assert broken.detail.endswith("it cannot restart.")
+
+
+@pytest.mark.spec("I5")
+def test_the_doctor_says_that_a_changed_configuration_needs_a_restart(home: Home) -> None:
+    home.settings.write_text("[limits]\ntmux_sessions = 7\n")
+
+    checks = examine(home, Settings(), {}, agents={}, trouble=WELL)
+
+    (config,) = (each for each in checks if each.name == "config")
+    assert (config.ok, config.advice) == (False, "rookery down; rookery up -d")
+    assert "has changed since the daemon started" in config.detail

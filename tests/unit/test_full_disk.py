@@ -11,7 +11,8 @@ from sqlite3 import connect
 import pytest
 
 from rookery.config import Settings
-from rookery.doctor import Trouble, examine, examine_alone
+from rookery.doctor.examination import examine, examine_alone
+from rookery.doctor.store_trouble import Trouble
 from rookery.home import Home
 from rookery.model.errors import RuntimeFailed, StoreBroken
 from rookery.programs import hook
@@ -64,7 +65,7 @@ def test_the_doctor_counts_whole_calls_in_the_spool(home: Home) -> None:
     (home.spool / "1.part").touch()
     (home.spool / "2").touch()
 
-    assert found(home, "spool") == (False, "1 hook calls wait to be taken in")
+    assert found(home, "spool") == (False, "1 hook calls wait to be processed")
 
 
 def rules_of(home: Home) -> tuple[bool | None, str]:
@@ -129,7 +130,7 @@ def test_the_doctor_counts_only_files_as_spooled_calls(home: Home) -> None:
     (home.spool / "link").symlink_to("/etc/passwd")
     os.mkfifo(home.spool / "fifo")
 
-    assert found(home, "spool") == (True, "0 hook calls wait to be taken in")
+    assert found(home, "spool") == (True, "0 hook calls wait to be processed")
 
 
 @pytest.mark.spec("I4")

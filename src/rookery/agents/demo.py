@@ -6,14 +6,23 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rookery.agents.shared import choices
+from rookery.agents.shared.acp import (
+    ACP,
+    driver_line,
+    options_of,
+    refuse_system_prompt,
+    services_in,
+)
 from rookery.agents.shared.claude_style_hooks import ClaudeStyleHooks, hook_settings
 from rookery.agents.shared.keys import DialogKeys
+from rookery.drivers.acp.tools import AcpCall, NamedCall, by_kind
 from rookery.model.autonomy import Autonomy
 from rookery.model.screens import Dialog, Screen, View, bounded
 from rookery.ports.agent import (
     Abilities,
     Agent,
     CommandLine,
+    DriverLine,
     HookTraits,
     InputDialect,
     LaunchSpec,
@@ -52,6 +61,23 @@ def command_line(spec: LaunchSpec) -> CommandLine:
     if spec.permission_mode:
         argv += ["--permission-mode", spec.permission_mode]
     return CommandLine(tuple(argv), {file: hook_settings(spec.hook, EVENTS)})
+
+
+def over_acp(spec: LaunchSpec) -> DriverLine:
+    refuse_system_prompt(spec, "The demo agent")
+    argv = spec.command if "--acp" in spec.command else (*spec.command, "--acp")
+    options = options_of(
+        spec,
+        mode=spec.permission_mode,
+        services=services_in(MODES.get(spec.permission_mode, Autonomy.ASK)),
+        dialect=f"{__name__}:{name_tool.__name__}",
+    )
+    return driver_line(argv, options)
+
+
+def name_tool(call: AcpCall) -> NamedCall:
+    """Name a call by its title, which is the tool's name."""
+    return by_kind(call) if call.method else NamedCall(call.title, call.input)
 
 
 def read_screen(screen: Screen) -> View:
@@ -166,4 +192,6 @@ DEMO = Agent(
     # The transcript has the messages, and no token counts.
     transcript=TranscriptDialect(name=r"{id}\.jsonl", read=read_transcript),
     reserved=RESERVED,
+    driven={ACP: over_acp},
+    without_cost=frozenset({ACP}),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from rookery.agents import claude, codex, gemini, opencode
@@ -14,6 +15,9 @@ SHELL = "shell"
 
 #: All agents, as on the command line.
 NAMES = tuple(sorted((*(each.NAME for each in PACKAGES), "demo", SHELL)))
+
+#: What an agent may be called that only the configuration knows.
+CONFIGURED_NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
 #: The agents whose hooks cannot be set at launch: their user has to install them.
 WITH_INSTALLED_HOOKS = tuple(
@@ -36,3 +40,9 @@ OWN_VARIABLES = (claude.OWN_VARIABLE,)
 
 #: The configuration's key for more folders of the agent that describes its live sessions.
 FOLDERS_KEY = claude.FOLDERS_KEY
+
+#: The names that other tools for this agent use for methods and for its own id.
+RPC_PREFIX, RPC_SESSION_ID = claude.RPC_PREFIX, claude.RPC_SESSION_ID
+
+#: The package that drives the default agent, if its extra is installed.
+SDK_PACKAGE = claude.SDK_PACKAGE

@@ -50,6 +50,7 @@ class Callers:
     holder_of: Callable[[Sequence[str]], SessionId | None]
     clock: Clock
     tmux: Path  #: the socket of Rookery's own tmux server
+    drivers: Path  #: the socket of the driver host
     process: Callable[[int], Process | None] = Process.of
     read: Callable[[int], ProcessEvidence | None] = read_evidence
     position: Callable[[int], Position] = read_position
@@ -102,9 +103,13 @@ class Callers:
         """Refuse a process that an unknown agent may have started. Raises ``Forbidden``."""
         where = "an agent's shared server" if evidence.is_below_shared_server else ""
         server = await anyio.to_thread.run_sync(self.server, self.tmux)
-        if server in {each.pid for each in evidence.chain}:
+        ancestors = {each.pid for each in evidence.chain}
+        if server in ancestors:
             # An agent can make Rookery's tmux server open a window or run a job.
             where = "Rookery's own tmux server, but in no session's pane"
+        elif await anyio.to_thread.run_sync(self.server, self.drivers) in ancestors:
+            # A driven agent that has not reported its process yet.
+            where = "Rookery's driver host"
         if where:
             raise Forbidden(f"this process runs in {where}. Use a terminal of your own.")
 

@@ -12,6 +12,8 @@ from pydantic.json_schema import JsonSchemaMode
 
 from rookery import __version__
 from rookery.api.parameters import KEY_HEADER, MAX_KEY_CHARS, in_path, outside_the_path
+from rookery.api.rpc.shapes import PATH as RPC_PATH
+from rookery.api.rpc.shapes import RpcAnswer, RpcBody
 from rookery.api.streams import STREAMS, Stream
 from rookery.operations.catalog import OPERATIONS
 from rookery.operations.operation import Operation
@@ -61,16 +63,23 @@ def describe_api() -> dict[str, Any]:
         paths.setdefault(operation.path, {})[operation.method.lower()] = described
     for stream in STREAMS:
         paths.setdefault(stream.path, {})["get"] = _stream(stream, schemas)
+    paths[RPC_PATH] = {"post": _rpc(schemas)}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Rookery", "version": __version__},
         "paths": paths,
-        "components": {"schemas": definitions["$defs"]},
+        "components": {
+            "schemas": definitions["$defs"],
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],  # the unix socket needs none
     }
 
 
 def _shapes() -> Iterator[tuple[Any, JsonSchemaMode, TypeAdapter[Any]]]:
     yield ErrorAnswer, "serialization", TypeAdapter(ErrorAnswer)
+    yield RpcBody, "validation", TypeAdapter(RpcBody)
+    yield RpcAnswer, "serialization", TypeAdapter(RpcAnswer)
     for operation in OPERATIONS:
         if operation.method == "POST":
             rest = outside_the_path(operation)
@@ -106,7 +115,30 @@ def _stream(stream: Stream, schemas: dict[Any, Any]) -> dict[str, Any]:
         "operationId": stream.name,
         "summary": inspect.getdoc(stream.open),
         "parameters": _parameters(stream.asks, names, location=where),
-        "responses": _responses("text/event-stream", {"type": "string"}, schemas),
+        "responses": _responses("text/event-stream", _EVENT, schemas),
+    }
+
+
+#: One event of a stream, as its fields are read.
+_EVENT = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "description": "where to go on, for Last-Event-ID"},
+        "event": {"type": "string", "description": "what happened"},
+        "data": {"type": "string", "description": "JSON"},
+    },
+}
+
+
+def _rpc(schemas: dict[Any, Any]) -> dict[str, Any]:
+    body = {"application/json": {"schema": schemas[RpcBody, "validation"]}}
+    replies = _responses("application/json", schemas[RpcAnswer, "serialization"], schemas)
+    return {
+        "operationId": "rpc",
+        "summary": "Call methods of JSON-RPC 2.0, one or several.",
+        "requestBody": {"required": True, "content": body},
+        "parameters": [_KEY],
+        "responses": {**replies, "204": {"description": "There were only notifications."}},
     }
 
 

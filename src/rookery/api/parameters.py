@@ -12,6 +12,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from rookery.api.strict_json import load
 from rookery.model.errors import BadInput
 from rookery.operations.operation import Operation, Params, misshapen
 
@@ -84,9 +85,11 @@ async def _read_body(shape: type[M], request: Request) -> M:
     body = await request.body() or b"{}"
     try:
         # Strict: the JSON string "1" is not a number, and neither is true.
-        return shape.model_validate_json(body, strict=True)
+        params = shape.model_validate_json(body, strict=True)
     except ValidationError as error:
         raise misshapen(error.errors(include_url=False)) from None
+    await load(body)  # pydantic accepts repeated keys and infinite numbers
+    return params
 
 
 def _checked(shape: type[M], values: dict[str, Any]) -> M:

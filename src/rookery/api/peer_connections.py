@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from typing import ClassVar
 
@@ -84,6 +85,20 @@ class OurPeers(HttpToolsProtocol):
             self.send_400_response("The request's target is not this server.")
             return
         super().handle_websocket_upgrade()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP in the usual form of errors."""
+        body = json.dumps({"error": {"code": "bad-input", "message": msg}}).encode()
+        usual = [b"%b: %b" % each for each in self.server_state.default_headers]
+        head = [
+            b"HTTP/1.1 400 Bad Request",
+            *usual,
+            b"content-type: application/json",
+            b"content-length: %d" % len(body),
+            b"connection: close",
+        ]
+        self.transport.write(b"\r\n".join([*head, b"", body]))
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end_deadline()

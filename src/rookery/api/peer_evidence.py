@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from rookery.agents.catalog import SHARED_SERVERS
 from rookery.processes import Process, ancestors, is_shared_server, session_leader, system
-
-#: The variable that names the session in every process that a session's program starts.
-VARIABLE = "ROOKERY_SESSION"
+from rookery.sessions.launching import SESSION_VARIABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ def read_evidence(pid: int) -> ProcessEvidence | None:
     if not (chain := ancestors(pid)):
         return None
     sessions_named = tuple(
-        name for each in chain if (name := system.variable(each.pid, VARIABLE))
+        name for each in chain if (name := system.variable(each.pid, SESSION_VARIABLE))
     )
     is_shared = any(is_shared_server(each.pid, SHARED_SERVERS) for each in chain)
     leader = Process.of(session_leader(pid))

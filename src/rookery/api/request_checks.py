@@ -55,7 +55,11 @@ class Guard:
         self._transport = transport
         self._hosts = frozenset(names)
         self._callers = Callers(
-            context.database, context.holder_of, context.journal.clock, context.home.tmux
+            context.database,
+            context.holder_of,
+            context.journal.clock,
+            context.home.tmux,
+            context.home.driver_socket,
         )
         self._origins = frozenset(f"http://{name}" for name in names)
 

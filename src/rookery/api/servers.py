@@ -73,14 +73,18 @@ class _Servers:
 
     tasks: TaskGroup
     _all: list[_Server] = field(default_factory=list)
+    _is_stopped: bool = False
 
     def start(self, guard: Guard, listening: socket.socket) -> _Server:
         server = _Server(_config(guard))
+        # The socket may be found to be missing at the very moment at which all stop.
+        server.should_exit = self._is_stopped
         self._all.append(server)
         self.tasks.start_soon(server.serve, [listening])
         return server
 
     def stop(self) -> None:
+        self._is_stopped = True
         for server in self._all:
             server.should_exit = True
 

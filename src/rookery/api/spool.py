@@ -106,7 +106,7 @@ class Spool:
             known = self._left.union(self._waiting)
             changed, found = await asyncio.to_thread(_list, self.folder, known)
             for name in found.partial:
-                await self._set_aside(name, "its file in the spool is not whole")
+                await self._set_aside(name, "its file in the spool is incomplete")
             new = dict.fromkeys(found.calls)
             self._waiting = dict(sorted({**new, **self._waiting}.items(), key=itemgetter(0)))
             is_past = time.time_ns() - changed > SAME_TIME_NS

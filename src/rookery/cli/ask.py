@@ -112,7 +112,7 @@ def _tell_if_kept(daemon: Client, sent: MessageInfo) -> None:
     """Print why a message waits; a request of its session is shown later."""
     progress = wait_for_departure(daemon, sent)
     if progress.waits and not progress.is_asking:
-        remark(progress.fate)
+        remark(progress.text)
 
 
 def _wait_for_outcome(daemon: Client, sent: MessageInfo, options: AskOptions) -> DeliveryInfo:

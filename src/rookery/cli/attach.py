@@ -45,6 +45,9 @@ def attach(daemon: Client, name: str) -> None:
         hint = f"rookery output {name}" if name else "rookery output NAME"
         raise BadInput(f"attach needs a terminal. To read the session without one:  {hint}")
     session = show_session(daemon, name) if name else _only_session(daemon)
+    if session.is_driven and not session.ended_at:
+        follow = f"rookery follow {session.name}"
+        raise BadInput(f"{session.name} is driven without a terminal. Watch it:  {follow}")
     if session.tmux_session is None or session.ended_at:
         raise BadInput(f"{session.name} is in no pane now. See:  rookery output {session.name}")
     socket = session.tmux_server or show_status(daemon).tmux_socket

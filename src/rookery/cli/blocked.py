@@ -6,26 +6,13 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from rookery.cli.render import HELD, remark
+from rookery.cli.render import remark
 from rookery.client import Client
 from rookery.client.permissions import RequestInfo, open_requests_of
 from rookery.client.sessions import SessionInfo, SessionList, list_sessions
 from rookery.model.errors import Answered, NotRunning
-from rookery.model.reason_texts import first_line
-
-
-def why_blocked(session: SessionInfo, obstacle: str) -> str:
-    """Return why a message for a session waits."""
-    match session.state:
-        case "permission" | "question" as kind:
-            asks = "asks for permission" if kind == "permission" else "asks a question"
-            return f"it {asks} ({first_line(session.reason)})."
-        case "working":
-            return "it is working; delivery follows when it stops."
-        case "starting":
-            return "it is starting; delivery follows when it is up."
-        case _:
-            return obstacle or "it is being delivered."
+from rookery.presentation.deliveries import HELD
+from rookery.presentation.next_steps import watch_command
 
 
 def open_requests(daemon: Client, session: str) -> Sequence[RequestInfo]:
@@ -41,15 +28,15 @@ def how_to_answer(session: SessionInfo, requests: Sequence[RequestInfo] = ()) ->
     ``requests`` are its open requests. Only the request that is shown as the session's reason
     is named by its id: the session's name would answer a request that came later.
     """
-    name = session.name
+    watch = watch_command(session, session.name)
     shown = [each.id for each in requests if each.message == session.reason]
     word = shown[-1] if shown else "ID"
     is_only = bool(shown) and len(requests) == 1
     listed = "rookery permissions  |  "
     if session.activity == "permission":
         others = "" if is_only else listed
-        return f"{others}rookery allow {word}  |  rookery deny {word}  |  rookery attach {name}"
-    return f"{listed}rookery answer {word} WORDS  |  rookery attach {name}"
+        return f"{others}rookery allow {word}  |  rookery deny {word}  |  {watch}"
+    return f"{listed}rookery answer {word} WORDS  |  {watch}"
 
 
 @dataclass(frozen=True, slots=True)

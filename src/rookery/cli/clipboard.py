@@ -70,13 +70,13 @@ def _through_terminal(content: bytes, environment: Mapping[str, str], terminal: 
         number = os.open(terminal, os.O_WRONLY | os.O_NOCTTY)
     except OSError:
         raise CommandRefused(
-            "there is no terminal and no usable clipboard program (wl-copy, xclip, xsel or"
+            "There is no terminal and no usable clipboard program (wl-copy, xclip, xsel or"
             " pbcopy). Print it instead:  --print"
         ) from None
     try:
         if len(content) > MAX_OSC52_BYTES:
             raise CommandRefused(
-                f"the text has {len(content):,} bytes, and terminals accept at most"
+                f"The text has {len(content):,} bytes, and terminals accept at most"
                 f" {MAX_OSC52_BYTES:,} by OSC 52. Print it instead:  --print"
             )
         # tmux ignores OSC 52 of programs by default, but sends its own buffers to the terminal.

@@ -14,6 +14,7 @@ from rookery.client.permissions import list_requests
 from rookery.client.sessions import list_sessions
 from rookery.model.errors import RookeryError
 from rookery.model.keys import KEY_NAMES
+from rookery.model.sessions import TMUX
 from rookery.quick_python_import import import_quickly
 
 #: Seconds that a shell waits for the daemon; after that it completes nothing.
@@ -98,6 +99,15 @@ def permission_modes(
     chosen = [agents[named]] if named in agents else [*agents.values()]
     modes = dict.fromkeys(mode for agent in chosen for mode in agent.modes)
     return [mode for mode in modes if mode.startswith(incomplete)]
+
+
+def runtime_names(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    """Return the runtimes in which sessions can be started."""
+    agents = import_quickly("rookery.agents.catalog").AGENTS
+    names = dict.fromkeys((TMUX, *(name for each in agents.values() for name in each.driven)))
+    return [name for name in names if name.startswith(incomplete)]
 
 
 #: The argument of most commands: a live session.

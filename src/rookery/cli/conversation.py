@@ -12,13 +12,14 @@ from rookery.cli.colour import is_colourful
 from rookery.cli.render import say
 from rookery.client.sessions import SessionInfo
 from rookery.client.turns import ToolCallInfo, TurnInfo, TurnsInfo, Undelivered
-from rookery.model.reason_texts import first_line
-from rookery.presentation.activity import tool_text
+from rookery.model.reason_texts import first_line, in_one_line
 from rookery.presentation.cells import cut
+from rookery.presentation.denials import denial
 from rookery.presentation.texts import plain
+from rookery.presentation.tool_lines import tool_line
 
-#: Cells for a prompt, a command, and a path or another argument without spaces.
-MAX_PROMPT_CELLS, MAX_COMMAND_CELLS, MAX_PATH_CELLS = 200, 80, 60
+#: Cells for a prompt.
+MAX_PROMPT_CELLS = 200
 
 #: The text about messages that no turn has taken up, by step.
 UNHEARD = {
@@ -26,14 +27,6 @@ UNHEARD = {
     "unsure": "it may not have arrived",
     "withdrawn": "withdrawn",
 }
-
-
-def tool_line(tool: str, argument: str, *, is_full: bool = False) -> str:
-    """Return a tool call as one line; unless ``is_full``, its argument is shortened."""
-    if not is_full:
-        is_path = not any(each.isspace() for each in argument.strip())
-        argument = cut(argument.strip(), MAX_PATH_CELLS if is_path else MAX_COMMAND_CELLS)
-    return f"🔧 {' '.join(plain(tool_text(tool, argument)).split())}"
 
 
 @dataclass(slots=True)
@@ -44,6 +37,7 @@ class ConversationPrinter:
     _prompted: set[int] = field(default_factory=set)  #: turns whose prompts were printed
     _answered: set[int] = field(default_factory=set)
     _last_call: int = 0
+    _denied: set[int] = field(default_factory=set)  #: calls that were printed as denied
 
     def show(self, conversation: TurnsInfo) -> None:
         """Print the prompts, calls and answers that were not printed before."""
@@ -61,10 +55,16 @@ class ConversationPrinter:
 
     def _show_calls(self, calls: Iterable[ToolCallInfo]) -> None:
         for call in calls:
-            if call.number > self._last_call:
-                self._last_call = call.number
-                line = tool_line(call.tool, call.argument, is_full=self.is_full)
-                click.secho(line, dim=True) if is_colourful() else click.echo(line)
+            is_denied = bool(call.denied_by) and call.number not in self._denied
+            is_new = call.number > self._last_call
+            if not (is_new or is_denied):
+                continue
+            line = tool_line(call.tool, call.argument, is_full=self.is_full)
+            if call.denied_by:
+                self._denied.add(call.number)
+                line += f"  ({in_one_line(denial(call.denied_by, call.rule))})"
+            self._last_call = max(call.number, self._last_call)
+            click.secho(line, dim=True) if is_colourful() else click.echo(line)
 
 
 def show_prompt(prompt: str, note: str = "") -> None:

@@ -96,7 +96,7 @@ def _last_text(daemon: Client, name: str, kind: Literal["prompt", "answer"]) -> 
 def _block(text: str, number: int) -> str:
     blocks = code_blocks(text)
     if not blocks:
-        raise CommandRefused("the text has no code block.")
+        raise CommandRefused("The text has no code block.")
     if number > len(blocks):
         raise BadInput(f"there is no code block {number}; the text has {len(blocks)}.")
     return blocks[number - 1]

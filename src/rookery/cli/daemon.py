@@ -90,7 +90,7 @@ def _run(here: Home) -> None:
     except AlreadyRunning as error:
         complain(f"{error} {_why_unusable(here)}")
         sys.exit(FAILED)
-    say("Rookery is down; agents in tmux keep running.")
+    say("Rookery is down; agents keep running.")
 
 
 def _print_greeting(here: Home) -> None:
@@ -100,14 +100,16 @@ def _print_greeting(here: Home) -> None:
     say_hint(_next(status, are="found again"))
     say_lost(status)
     warn_of_problems(status)
-    say("Stop it with Ctrl-C; agents in tmux keep running.")
+    say("Stop it with Ctrl-C; agents keep running.")
     sys.stdout.flush()
 
 
 def _next(status: StatusInfo | None, *, are: str) -> str:
     """Return advice on the next step: for a beginner, or for a user who has sessions."""
-    if not status or not status.sessions:
+    if not status or not (status.sessions or status.lost):
         return NEXT
+    if not status.sessions:
+        return "No session is running."
     waiting = status.waiting
     wait = "waits" if waiting == 1 else "wait"
     summary = f"{count(status.sessions, 'session')} {are}, {waiting} {wait} for you"
@@ -140,7 +142,7 @@ def _why_unusable(here: Home) -> str:
 @click.command(epilog=examples("rookery down", "rookery down --json"))
 @as_json
 def down(*, as_json: bool) -> None:
-    """Stop the daemon. Agents in tmux keep running."""
+    """Stop the daemon. Agents keep running."""
     here = home()
     status: StatusInfo | None = None
     try:
@@ -174,7 +176,10 @@ def _stopped_text(pid: int | None, status: StatusInfo | None) -> str:
         return "No daemon is running; there is nothing to stop."
     # An older daemon does not report how many of its sessions are in tmux.
     live = (status.sessions if status.in_tmux is None else status.in_tmux) if status else 0
+    live += status.driven if status else 0
     kept_sessions = (
-        f" {count(live, 'session')} in tmux; `rookery up` finds them again." if live else ""
+        f" {count(live, 'session')} kept running; `rookery up` finds them again."
+        if live
+        else ""
     )
     return f"Rookery is down.{kept_sessions}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rookery.cli.render import complain, rules_warning, say
+from rookery.cli.render import complain, say
 from rookery.client.daemon import StatusInfo
+from rookery.presentation.evidence import rules_warning
 
 
 def say_http_note(status: StatusInfo | None) -> None:
@@ -25,10 +26,14 @@ def say_lost(status: StatusInfo | None) -> None:
 
 
 def warn_of_problems(status: StatusInfo | None) -> None:
-    """Print on standard error whether rules are not in force, or not for every agent."""
+    """Print on standard error what does not work: rules, hooks, metrics, settings."""
     if status and status.rules_problem:
         complain(rules_warning(status.rules_problem))
     if status and status.hooks_problem:
         complain(f"{status.hooks_problem}.")
+    if status and status.metrics_problem:
+        complain(status.metrics_problem)
     if status and status.headless_problem:
         complain(f"{status.headless_problem}.")
+    if status and status.config_note:
+        complain(status.config_note)

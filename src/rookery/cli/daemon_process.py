@@ -42,5 +42,5 @@ def advice_on_stall(home: Home) -> str:
     end = f"kill -9 {pid}" if pid else "rookery down"
     return (
         "It may be busy; see:  rookery daemon logs  If it hangs, end it with:"
-        f"  {end}  and start it again with:  rookery up  Agents in tmux keep running."
+        f"  {end}  and start it again with:  rookery up  Agents keep running."
     )

@@ -9,11 +9,12 @@ import click
 from rookery.cli.daemon_problems import say_http_note, warn_of_problems
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.options import as_json, pass_client
-from rookery.cli.render import HELD, complain, say, show_json
+from rookery.cli.render import complain, say, show_json
 from rookery.cli.status_line import STATUS_EXAMPLES, line_option, print_line
 from rookery.cli.versions import skew
 from rookery.client import Client
 from rookery.client.daemon import show_status
+from rookery.presentation.deliveries import HELD
 from rookery.presentation.texts import count
 
 

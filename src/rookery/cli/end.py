@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
@@ -24,13 +25,14 @@ from rookery.client.sessions import (
 from rookery.client.turns import show_turns
 from rookery.model.errors import BadInput
 from rookery.model.reason_texts import first_line
-from rookery.presentation.states import ended_by
-from rookery.presentation.texts import count
+from rookery.presentation.states import ended_by, status_word
+from rookery.presentation.texts import count, one_line
 
 
 class EndOptions(TypedDict):
     name: str | None
     everything: bool
+    yes: bool
     tags: tuple[str, ...]
     force: bool
     timeout: float
@@ -38,9 +40,10 @@ class EndOptions(TypedDict):
 
 
 @click.command(
-    epilog=examples("rookery end api", "rookery end --all", "rookery end review --force")
+    epilog=examples("rookery end api", "rookery end --all --yes", "rookery end review --force")
 )
 @click.option("--all", "everything", is_flag=True, help="Every session that Rookery started.")
+@click.option("--yes", "-y", is_flag=True, help="With --all: do not ask for confirmation.")
 @click.option("--tag", "-t", "tags", multiple=True, help="Every session with this tag.")
 @click.option("--force", is_flag=True, help="Also one that Rookery did not start.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds.")
@@ -48,10 +51,15 @@ class EndOptions(TypedDict):
 @click.argument("name", required=False, shell_complete=session_names)
 @pass_client
 def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
-    """End a session: ask its agent to quit, then SIGTERM, then SIGKILL."""
+    """End a session: ask its agent to quit, then SIGTERM, then SIGKILL.
+
+    With --all it asks for confirmation first; without a terminal, --yes is needed.
+    """
     name, everything = given["name"], given["everything"] or bool(given["tags"])
     if (name is None) != everything or (given["everything"] and given["tags"]):
         raise BadInput("name a session, or use --all or --tag.")
+    if given["everything"] and not given["yes"]:
+        _confirm(daemon)
     names = [name] if name else _request_ends(daemon, given["tags"])
     endings = [_end(daemon, each, given["timeout"], force=given["force"]) for each in names]
     if given["as_json"]:
@@ -69,6 +77,19 @@ def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
         )
 
 
+def _confirm(daemon: Client) -> None:
+    """Ask whether all sessions shall end. Raises ``BadInput`` if no person can answer."""
+    listed = list_sessions(daemon, all=True).sessions
+    names = [each.name for each in listed if each.is_ours and not each.ended_at]
+    if not names:
+        return
+    if not sys.stdin.isatty():
+        raise BadInput("nothing was ended. To confirm, use:  rookery end --all --yes")
+    question = f"End {count(len(names), 'session')} ({', '.join(names)})?"
+    if not click.confirm(one_line(question), err=True):
+        raise click.Abort
+
+
 def _request_ends(daemon: Client, tags: tuple[str, ...]) -> Iterable[str]:
     """Request the ends of all sessions that Rookery started; with tags, only find these."""
     if not tags:
@@ -82,15 +103,15 @@ class _Ending:
     session: SessionInfo
     was_over: bool
     undelivered: int
-    worktree: str = ""  #: what became of it, if it is still there
+    worktree: str = ""  #: what became of it
 
     def as_text(self, daemon: Client, *, by_all: bool) -> str:
-        name, status = self.session.name, self.session.status
+        name = self.session.name
         if self.was_over and not by_all:
             if ended := ended_by(self.session):
                 return f"{name} had already ended: {with_names_from(ended, daemon)}."
             why = first_line(self.session.reason).removesuffix(".")
-            return f"{name} had already ended: {status}, {why}."
+            return f"{name} had already ended: {why or status_word(self.session.status)}."
         were = "was" if self.undelivered == 1 else "were"
         lost = f" {count(self.undelivered, 'message')} {were} not delivered."
         return f"{name} was ended." + (lost if self.undelivered else "") + self.worktree

@@ -10,6 +10,7 @@ from typing import TypeAlias, TypeVar
 from rookery.cli.blocked import how_to_answer
 from rookery.cli.daemon_waits import await_return
 from rookery.cli.events import from_now_on
+from rookery.cli.live_blocks import LiveBlocks
 from rookery.cli.notices import (
     AsksNotice,
     BackgroundNotice,
@@ -24,6 +25,7 @@ from rookery.cli.notices import (
     WordsNotice,
 )
 from rookery.client import Client
+from rookery.client.blocks import BlockInfo
 from rookery.client.foreground import (
     ForegroundInfo,
     bring_to_foreground,
@@ -61,6 +63,8 @@ class FollowedSession:
     last: TurnInfo | None = None  #: that turn
     prompts: list[str] = field(default_factory=list)  #: shown prompts of unfinished turns
     asked: tuple[str, str] = ("", "")  #: the kind and the text of its last request
+    blocks: LiveBlocks | None = None  #: of a driven session
+    runtime: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,7 @@ class Follower:
         front = FollowedSession(
             session.id, session.name, foreground.as_of, is_ours, foreground.seen
         )
+        front.runtime = session.runtime
         self.fronts[front.id] = front
         missed, omitted = len(foreground.missed), foreground.omitted
         self.tell(ForegroundNotice(front.id, front.name, missed=missed, omitted=omitted))
@@ -127,6 +132,10 @@ class Follower:
             self._mark_shown(front)
         for turn in foreground.running:
             self._show_prompt(front, turn.prompt, turn.started_at)
+        if session.is_driven:
+            began = foreground.running[0].started_at if foreground.running else ""
+            front.blocks = LiveBlocks.since(self.daemon, front.id, began, self._retry)
+            self._show_blocks(front, front.blocks.up_to_call(session.last_activity_at))
         if session.ended_at:
             self._drop(front, session)
             return
@@ -165,6 +174,8 @@ class Follower:
             case "turn-started":
                 front.asked = ("", "")
                 self._show_prompt(front, fact.prompt, fact.at)
+            case "tool-called" if front.blocks:
+                self._show_blocks(front, front.blocks.up_to_call(fact.at))
             case "tool-called":
                 self.tell(ToolNotice(front.id, front.name, fact.at, fact.tool, fact.argument))
             case "input-asked":
@@ -173,8 +184,18 @@ class Follower:
                 front.asked = ("", "")
             case "turn-ended":
                 front.asked = ("", "")
+                if front.blocks:
+                    rest = front.blocks.up_to_end(fact.at, fact.last_words)
+                    self._show_blocks(front, rest)
                 self._catch_up(front, event.seq)
                 self._amend(front, fact)
+
+    def _show_blocks(self, front: FollowedSession, blocks: Sequence[BlockInfo]) -> None:
+        for each in blocks:
+            if each.kind == "tool-call":
+                self.tell(ToolNotice(front.id, front.name, each.at, each.tool, each.text))
+            else:
+                self.tell(WordsNotice(front.id, front.name, at=each.at, words=each.text))
 
     def _catch_up(self, front: FollowedSession, entry: int) -> None:
         """Show the turns that ended up to an entry; later ones come as events."""
@@ -223,7 +244,9 @@ class Follower:
             return  # another source reports the same
         front.asked = (activity, message)
         requests = self._retry(partial(open_requests_of, self.daemon, front.id))
-        asks_now = SessionInfo(name=front.name, activity=activity, reason=message)
+        asks_now = SessionInfo(
+            name=front.name, activity=activity, reason=message, runtime=front.runtime
+        )
         self.tell(
             AsksNotice(
                 front.id,

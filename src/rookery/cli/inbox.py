@@ -9,7 +9,6 @@ from typing import IO
 
 import click
 
-from rookery.cli.blocked import why_blocked
 from rookery.cli.completion import session_names
 from rookery.cli.conversation import UNHEARD
 from rookery.cli.exit_codes import FAILED
@@ -17,7 +16,6 @@ from rookery.cli.names import known_sessions, name_of, with_names
 from rookery.cli.options import as_json, examples, from_file, pass_client
 from rookery.cli.prompts import words_of
 from rookery.cli.render import (
-    HELD,
     ago,
     complain,
     remark,
@@ -27,6 +25,7 @@ from rookery.cli.render import (
     show_json,
     until,
 )
+from rookery.cli.wrapping import say_wrapped
 from rookery.client import Client
 from rookery.client.messages import (
     ClearedInfo,
@@ -41,10 +40,17 @@ from rookery.client.messages import (
     show_inbox,
     withdraw_message,
 )
-from rookery.client.sessions import SessionInfo
+from rookery.client.sessions import SessionInfo, show_session
+from rookery.model.actors import PERSON
 from rookery.model.errors import Answered
 from rookery.model.messages import EXPIRY
-from rookery.presentation.texts import count, plain
+from rookery.model.reason_texts import in_one_line
+from rookery.presentation.cells import cut
+from rookery.presentation.deliveries import HELD, why_blocked
+from rookery.presentation.texts import count
+
+#: Cells of a message that the list shows.
+MAX_SHOWN_CELLS = 300
 
 
 class _ListByDefault(click.Group):
@@ -95,15 +101,19 @@ def _show_inbox(daemon: Client, inbox: InboxInfo) -> None:
     hold_note = "deliveries are on hold." if inbox.holding else ""
     for letter in inbox.letters:
         to = name_of(letter.session, sessions)
-        about = f"{letter.message}  to {to}, from {with_names(letter.author, sessions)}"
+        about = f"{letter.message}  to {to}, from {_actor(letter.author, sessions)}"
         again = f", again after {letter.repeats}" if letter.repeats else ""
         state = _state(letter, sessions, hold_note)
         say_line(f"{about}, {ago(letter.written_at)} ago{again}: {state}")
-        say(f"    {' '.join(plain(letter.words).split())[:300]}")
+        say_wrapped(cut(in_one_line(letter.words), MAX_SHOWN_CELLS), first="    ")
     if not inbox.letters:
         say("No messages wait.")
     elif sys.stdout.isatty():
         remark("Change it:  rookery inbox rm|edit|resend ID  |  rookery inbox clear [NAME]")
+
+
+def _actor(actor: str, sessions: Mapping[str, SessionInfo]) -> str:
+    return "you" if actor == str(PERSON) else with_names(actor, sessions)
 
 
 def _state(letter: LetterInfo, sessions: Mapping[str, SessionInfo], hold_note: str) -> str:
@@ -115,7 +125,7 @@ def _state(letter: LetterInfo, sessions: Mapping[str, SessionInfo], hold_note: s
     elif letter.step == "withdrawn" and letter.withdrawn_by == EXPIRY:
         state = f"expired before it could be sent. {why}".strip()
     elif letter.step == "withdrawn":
-        state = f"withdrawn by {with_names(letter.withdrawn_by, sessions)}."
+        state = f"withdrawn by {_actor(letter.withdrawn_by, sessions)}."
     elif letter.step in UNHEARD:
         state = f"{UNHEARD[letter.step]}. {why}".strip()
     else:
@@ -184,7 +194,10 @@ def edit(
 @click.argument("message", metavar="ID", type=click.IntRange(1))
 @pass_client
 def resend(daemon: Client, *, message: int, yes: bool, as_json: bool) -> None:
-    """Send an undelivered message again, as a new message."""
+    """Send an undelivered message again, as a new message.
+
+    If its session has ended and was resumed, the new session gets it.
+    """
     try:
         sent = resend_message(daemon, message, sure=yes)
     except Answered as refusal:
@@ -193,7 +206,13 @@ def resend(daemon: Client, *, message: int, yes: bool, as_json: bool) -> None:
         asked = f"Message {message} may have arrived. Send it again?"
         click.confirm(asked, abort=True, err=True)
         sent = resend_message(daemon, message, sure=True)
-    reply(sent, f"Sent again as {sent.id}.", as_json=as_json)
+    reply(sent, partial(_tell_resent, daemon, sent), as_json=as_json)
+
+
+def _tell_resent(daemon: Client, sent: MessageInfo) -> None:
+    recipient = show_session(daemon, sent.recipient)
+    resumed = ", which continues its conversation" if recipient.continues else ""
+    say(f"Sent again as {sent.id} to {recipient.name}{resumed}.")
 
 
 @inbox.command(epilog=examples("rookery inbox clear", "rookery inbox clear api --waiting"))

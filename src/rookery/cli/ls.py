@@ -14,10 +14,8 @@ from rookery.cli.completion import agent_names
 from rookery.cli.daemon_problems import lost_hint
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import (
-    HELD,
     at_deadline,
     remark,
-    rules_warning,
     say,
     say_line,
     show_json,
@@ -29,8 +27,10 @@ from rookery.client import Client
 from rookery.client.sessions import ListedSession, PendingInfo, SessionList, list_sessions
 from rookery.model.errors import BadInput
 from rookery.model.folders import is_within
-from rookery.presentation.evidence import out_of_date
+from rookery.presentation.deliveries import HELD
+from rookery.presentation.evidence import out_of_date, rules_warning
 from rookery.presentation.order import ranked
+from rookery.presentation.projects import project_folders
 from rookery.presentation.states import Standing, is_left_out, standing
 from rookery.presentation.texts import count
 from rookery.quick_python_import import import_quickly
@@ -68,7 +68,7 @@ def _selecting(command: C) -> C:
             "--project",
             default="",
             type=click.Path(file_okay=False),
-            help="Only in this folder or below.",
+            help="Only in this folder or below, or in worktrees of it.",
         ),
         click.option(
             "--tag", "-t", "tags", multiple=True, help="Only with this tag. Can be repeated."
@@ -161,13 +161,18 @@ def _selected(
 ) -> list[ListedSession]:
     """Return the sessions that the options ask for."""
     folder = os.path.realpath(options["project"]) if options["project"] else ""
+    projects = project_folders(sessions) if folder else {}
     return [
         each
         for each in sessions
         if (options["everything"] or not hides or not is_left_out(each))
         and (not options["is_waiting"] or standing(each) is Standing.NEEDS_YOU)
         and (not options["agent"] or each.agent == options["agent"])
-        and (not folder or is_within(each.project_path, folder))
+        and (
+            not folder
+            or is_within(each.project_path, folder)
+            or is_within(projects[each.id], folder)
+        )
     ]
 
 
@@ -193,6 +198,8 @@ def _warnings(listed: SessionList) -> Iterator[str]:
         yield f"{listed.hooks_problem}."
     if listed.rules_problem:
         yield rules_warning(listed.rules_problem)
+    if listed.config_note:
+        yield listed.config_note
     if listed.lost:
         yield lost_hint(listed.lost)
 

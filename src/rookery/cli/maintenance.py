@@ -1,4 +1,4 @@
-"""The commands that maintain Rookery: statistics, checks, prune, backup and restore."""
+"""The commands that maintain Rookery: checks, prune, backup and restore."""
 
 from __future__ import annotations
 
@@ -18,76 +18,14 @@ from rookery.client import Client
 from rookery.client.daemon import (
     CheckInfo,
     CheckupInfo,
-    StatisticsInfo,
     back_up,
     run_checks,
-    show_statistics,
     show_status,
 )
 from rookery.client.daemon import prune as prune_old
 from rookery.client.decoding import read
 from rookery.clock import WallClock
 from rookery.model.errors import AlreadyRunning, Answered, BadInput, NotRunning
-from rookery.presentation.texts import count
-
-
-@click.command(epilog=examples("rookery stats", "rookery stats --json"))
-@as_json
-@pass_client
-def stats(daemon: Client, *, as_json: bool) -> None:
-    """Show statistics: sessions, turns, tokens and cost."""
-    statistics = show_statistics(daemon)
-    reply(statistics, partial(_show_statistics, statistics), as_json=as_json)
-
-
-def _show_statistics(statistics: StatisticsInfo) -> None:
-    launched, turns = count(statistics.launched, "session"), count(statistics.turns, "turn")
-    others = f", {statistics.found} found" if statistics.found else ""
-    say(f"{launched} launched{others}, {statistics.live} live, {turns}.")
-    if statistics.average_seconds is not None:
-        took = (
-            f"{_span(statistics.total_seconds)}, {_span(statistics.average_seconds)} on average"
-        )
-        say(f"Ended sessions ran for {took}.")
-    for title, numbers in (
-        ("By status", statistics.by_status),
-        ("By agent", statistics.by_agent),
-        ("By day", statistics.by_day),
-    ):
-        counted = "  ".join(f"{word} {number}" for word, number in numbers.items())
-        say(f"{title}: {counted or 'nothing yet'}")
-    _show_usage(statistics)
-
-
-def _show_usage(statistics: StatisticsInfo) -> None:
-    """Print tokens and cost as far as agents report them."""
-    if dearest := statistics.most_expensive:
-        say(f"Tokens: {statistics.input_tokens:,} in, {statistics.output_tokens:,} out")
-        for title, numbers in (
-            ("agent", statistics.tokens_by_agent),
-            ("day", statistics.tokens_by_day),
-        ):
-            used = (f"{word} {number:,}" for word, number in numbers.items())
-            say(f"Tokens by {title}: {'  '.join(used)}")
-        say(f"Most expensive: {dearest.name}, {dearest.tokens:,} tokens")
-    if statistics.cost is not None:
-        say(f"Cost: {_dollars(statistics.cost)}")
-        for title, numbers in (
-            ("agent", statistics.cost_by_agent),
-            ("day", statistics.cost_by_day),
-        ):
-            costs = (f"{word} {_dollars(cost)}" for word, cost in numbers.items())
-            say(f"Cost by {title}: {'  '.join(costs)}")
-
-
-def _dollars(cost: int) -> str:
-    return f"${cost / 1_000_000:,.2f}"
-
-
-def _span(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
 @click.command(epilog=examples("rookery doctor", "rookery doctor --json"))
@@ -123,7 +61,7 @@ def _with_version(checkup: CheckupInfo, daemon_version: str) -> CheckupInfo:
 
 
 def _checked_here(daemon_error: str = "") -> CheckupInfo:
-    from rookery.doctor import examine_alone  # noqa: PLC0415 - loads slowly
+    from rookery.doctor.examination import examine_alone  # noqa: PLC0415 - loads slowly
 
     checks = [asdict(each) for each in examine_alone(home(), daemon_error)]
     return read(CheckupInfo, {"ok": False, "checks": checks, "environment": {}})
@@ -131,7 +69,7 @@ def _checked_here(daemon_error: str = "") -> CheckupInfo:
 
 def _checked_deeply(checkup: CheckupInfo) -> CheckupInfo:
     """Replace the quick check of the database by one that reads all of it."""
-    from rookery.doctor import check_deeply  # noqa: PLC0415 - loads slowly
+    from rookery.doctor.files import check_deeply  # noqa: PLC0415 - loads slowly
 
     click.echo("Checking the whole database …", err=True)
     deep = check_deeply(home())
@@ -153,7 +91,7 @@ _MARKS = {True: ("ok  ", "green"), False: ("look", "yellow"), None: ("–   ", N
 def _show_check(check: CheckInfo) -> None:
     mark, colour = _MARKS[check.ok]
     click.secho(mark, fg=colour if is_colourful() else None, nl=False)
-    say(f"  {check.name:14} {check.detail}")
+    say(f"  {check.name:15} {check.detail}")
     for line in (*check.items, check.advice):
         if line:
             say(f"      {line}")

@@ -11,7 +11,6 @@ from datetime import datetime
 import click
 
 from rookery.cli.colour import is_colourful
-from rookery.cli.conversation import tool_line
 from rookery.cli.names import is_session, with_names_from
 from rookery.cli.notices import (
     AsksNotice,
@@ -34,6 +33,7 @@ from rookery.model.reason_texts import first_line
 from rookery.presentation.cells import cut, folded
 from rookery.presentation.states import does, ended_by
 from rookery.presentation.texts import count, plain
+from rookery.presentation.tool_lines import tool_line
 
 #: Terminal cells for a tool call, and for the reason of a session's end.
 MAX_TOOL_CELLS, MAX_REASON_CELLS = 160, 400

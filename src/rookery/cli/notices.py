@@ -74,7 +74,7 @@ class AsksNotice(SessionNotice, frozen=True, tag="asks"):
 
 
 class WordsNotice(SessionNotice, frozen=True, tag="words"):
-    """An answer that arrived a moment after the turn was recorded as over."""
+    """A text in the middle of a turn, or an answer that came after the end of its turn."""
 
     at: str
     words: str

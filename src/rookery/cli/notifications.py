@@ -121,7 +121,7 @@ def _show_trial(found: NotificationTrial, name: str) -> None:
         say(f"The configuration is {short(found.configuration)}; changes take effect after:")
         say_hint("    rookery down; rookery up -d")
     if found.reminder_minutes:
-        say(f"An open request is told once more after {found.reminder_minutes:g} min.")
+        say(f"A reminder of an open request follows after {found.reminder_minutes:g} min.")
 
 
 def _outcome(channel: ChannelInfo) -> str:

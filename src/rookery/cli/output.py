@@ -9,6 +9,7 @@ from typing import TypedDict, TypeVar, Unpack
 
 import click
 
+from rookery.cli.block_output import BlockRequest, print_blocks, show_page
 from rookery.cli.colour import colour_option
 from rookery.cli.completion import any_session_names, of_any_session
 from rookery.cli.conversation import (
@@ -25,6 +26,7 @@ from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import local, remark, say, show_json
 from rookery.cli.seen import note_turns_seen
 from rookery.client import Client, ConnectionLost
+from rookery.client.blocks import show_blocks
 from rookery.client.decoding import JsonObject
 from rookery.client.session_details import show_conversation
 from rookery.client.sessions import SessionInfo, show_screen
@@ -57,17 +59,21 @@ class OutputOptions(TypedDict):
     as_json: bool
 
 
+class BlockOutputOptions(OutputOptions):
+    blocks: bool
+    after: int | None
+    missed: bool
+
+
 def _conversation_options(command: C) -> C:
     """Add the options that both commands have."""
     options = (
-        click.option("--follow", "-f", is_flag=True, help="Follow new turns."),
-        click.option("--last", type=click.IntRange(1), help="Only the last N turns."),
+        click.option("--follow", "-f", is_flag=True, help="Print what follows, until it ends."),
+        click.option("--last", type=click.IntRange(1), help="Only the last N."),
         click.option(
             "--whole", is_flag=True, help="Also the sessions that this one continues."
         ),
-        click.option(
-            "--full", is_flag=True, help="With tool calls: do not shorten their arguments."
-        ),
+        click.option("--full", is_flag=True, help="Do not shorten tool calls and results."),
         colour_option,
         as_json,
     )
@@ -76,14 +82,54 @@ def _conversation_options(command: C) -> C:
     return command
 
 
-@click.command(epilog=examples("rookery output api --last 1", "rookery output api --tools -f"))
+@click.command(
+    epilog=examples(
+        "rookery output api --last 1",
+        "rookery output api --tools -f",
+        "rookery output api --blocks --after 120",
+    )
+)
 @_conversation_options
 @click.option("--tools", is_flag=True, help="Also tool calls, as `rookery logs` prints them.")
+@click.option(
+    "--blocks",
+    is_flag=True,
+    help="Everything it says and does, numbered: texts, tool calls, results, diffs, plans.",
+)
+@click.option("--after", type=click.IntRange(0), help="Only the blocks after this number.")
+@click.option(
+    "--missed", is_flag=True, help="Only the blocks that --missed has not printed before."
+)
 @of_any_session
 @pass_client
-def output(daemon: Client, *, name: str, tools: bool, **options: Unpack[OutputOptions]) -> None:
-    """Print the prompts and answers of a session."""
-    _print_conversation(daemon, name, options, with_tools=tools)
+def output(
+    daemon: Client, *, name: str, tools: bool, **options: Unpack[BlockOutputOptions]
+) -> None:
+    """Print the prompts and answers of a session, or all blocks of its output.
+
+    With --blocks --json -f one block per line.
+    """
+    if not options["blocks"]:
+        if options["after"] is not None or options["missed"]:
+            raise BadInput("--after and --missed are for blocks; add --blocks.")
+        _print_conversation(daemon, name, options, with_tools=tools)
+        return
+    if tools or options["whole"]:
+        raise BadInput("--tools and --whole are for turns; --blocks prints tool calls anyway.")
+    if options["missed"] and options["after"] is not None:
+        raise BadInput("use either --after or --missed.")
+    print_blocks(
+        daemon,
+        name,
+        BlockRequest(
+            after=options["after"],
+            last=options["last"],
+            missed=options["missed"],
+            follow=options["follow"],
+            is_full=options["full"],
+            as_json=options["as_json"],
+        ),
+    )
 
 
 @click.command(epilog=examples("rookery logs api -f", "rookery logs api --last 1 --full"))
@@ -179,9 +225,15 @@ def _as_json(
 
 
 def _show_screen_instead(daemon: Client, session: SessionInfo) -> None:
-    """Show the screen of a session without turns, unless its reason contains it."""
-    if session.is_headless:
-        say(f"{session.name} has no terminal, and has answered nothing yet.")
+    """Show the screen of a session without turns, unless its reason contains it.
+
+    Without a terminal, show its last blocks.
+    """
+    if session.is_driven or session.is_headless:
+        found = show_blocks(daemon, session.id)
+        show_page(found)
+        if not found.blocks:
+            say(f"{session.name} has no terminal, and has answered nothing yet.")
     elif session.status != "failed" or "\n" not in session.reason.strip():
         lines = show_screen(daemon, session.id).lines
         say("\n".join(line.rstrip() for line in lines).strip() or "Nothing yet.")

@@ -14,7 +14,7 @@ from rookery.cli.completion import any_session_names, asking_names
 from rookery.cli.names import known_sessions, name_of, with_names
 from rookery.cli.options import as_json, context_client, examples, pass_client
 from rookery.cli.prompts import prompt_of
-from rookery.cli.render import complain, local, reply, rules_warning, say, say_line, show_json
+from rookery.cli.render import complain, local, reply, say, say_line, show_json
 from rookery.cli.request_choice import NONE_PENDING
 from rookery.cli.request_text import in_one_line, show_input
 from rookery.cli.request_view import show_request
@@ -30,7 +30,7 @@ from rookery.client.sessions import SessionInfo
 from rookery.model.errors import BadInput
 from rookery.model.folders import runs_command
 from rookery.presentation.cells import cut
-from rookery.presentation.evidence import out_of_date
+from rookery.presentation.evidence import out_of_date, rules_warning
 
 
 @click.group(

@@ -20,14 +20,6 @@ from rookery.presentation.texts import TURNING_CHARACTERS, one_line, plain
 #: The control characters that the JSON encoder does not escape.
 _LEFT_BY_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{TURNING_CHARACTERS}]")
 
-#: Printed where a user may wonder why no message arrives.
-HELD = "Deliveries are on hold. Resume them with:  rookery release"
-
-
-def rules_warning(problem: str) -> str:
-    """Return a warning that the current rules file is not in force."""
-    return f"The rules file is not in force as it is. {problem}"
-
 
 def say(text: str = "") -> None:
     """Print a text of Rookery's own; the commands in it are written as the user types them."""

@@ -14,6 +14,7 @@ from rookery.cli.blocked import BlockedNotices, how_to_answer, open_requests
 from rookery.cli.daemon_waits import goes_on, patiently, stoppable
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.names import with_names_from
+from rookery.cli.options import home
 from rookery.cli.person_needed import (
     REPORT,
     fails_when_asked,
@@ -23,12 +24,14 @@ from rookery.cli.person_needed import (
 from rookery.cli.render import complain_of, remark, reply, say_verbatim, show_json
 from rookery.cli.wait_line import shown_during, wait_line
 from rookery.client import Client
+from rookery.client.daemon import show_status
 from rookery.client.sessions import SessionInfo, show_evidence, wait_for_session
 from rookery.client.turns import TurnInfo, show_turns
 from rookery.model.errors import Answered
 from rookery.model.reason_texts import first_line
 from rookery.presentation.activity import running_on
-from rookery.presentation.states import ended_by
+from rookery.presentation.next_steps import watch_command
+from rookery.presentation.states import ended_by, state_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,16 @@ def warn_of_missing_hooks(daemon: Client, session: SessionInfo) -> None:
             remark(warning)
 
 
+def warn_of_changed_config(daemon: Client) -> None:
+    """Say that a new session was started with an earlier version of the configuration."""
+    with suppress(Answered, OSError):  # it is only a warning; the session has started
+        here = home()
+        # The daemon makes its socket when it starts; usually it need not be asked.
+        is_newer = here.settings.stat().st_ctime > here.door.stat().st_ctime
+        if is_newer and (note := show_status(daemon).config_note):
+            remark(note)
+
+
 def report(daemon: Client, session: SessionInfo, *, as_json: bool) -> None:
     """Print the state of a session. Exits with 1 if it or its last turn failed."""
     reply(session, "" if as_json else summary(daemon, session), as_json=as_json)
@@ -121,7 +134,7 @@ def has_failed(session: SessionInfo) -> bool:
 
 def summary(daemon: Client, session: SessionInfo) -> str:
     """Return one line about the state of a session, with the commands that show more."""
-    name, state = session.name, session.state
+    name, state = session.name, state_word(session)
     reason = first_line(session.reason)
     if session.status == "failed":
         is_more = reason != session.reason.strip()
@@ -132,11 +145,11 @@ def summary(daemon: Client, session: SessionInfo) -> str:
         how = how_to_answer(session, open_requests(daemon, session.id))
         return f"{name} waits for your answer: {reason}  {how}"
     if session.has_failed_turn:
-        does = f"is {state}; its last turn failed."
+        does = "is idle; its last turn failed."
     elif ended := ended_by(session):
         does = f"was {with_names_from(ended, daemon)}."
     else:
         commands = session.background if state == "idle" else 0
         details = "; ".join(filter(None, [reason, running_on(commands) if commands else ""]))
         does = f"is {state} ({details})." if details else f"is {state}."
-    return f"{name} {does}  rookery attach {name}  |  rookery output {name}"
+    return f"{name} {does}  {watch_command(session, name)}  |  rookery output {name}"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from rookery.cli.render import say
 from rookery.client.permissions import RequestInfo
 from rookery.model.permissions import DIALOG
+from rookery.model.short_texts import shortened
 from rookery.presentation.texts import plain
 
 #: Characters of a request shown in a list.
@@ -23,9 +24,7 @@ _COMMENTS = frozenset({"description"})
 def in_one_line(text: str, limit: int = MAX_LINE_CHARACTERS) -> str:
     """Return a text as one line, with its line breaks and any cut marked."""
     lines = (" ".join(each.split()) for each in plain(text).splitlines())
-    whole = " ↵ ".join(each for each in lines if each)
-    left_out = len(whole) - limit
-    return whole if left_out <= 0 else f"{whole[:limit]}… ({left_out:,} more characters)"
+    return shortened(" ↵ ".join(each for each in lines if each), limit)
 
 
 def hidden_fields(request: RequestInfo) -> list[str]:

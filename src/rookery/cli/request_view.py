@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from rookery.cli.names import name_of, with_names
 from rookery.cli.render import ago, at_deadline, say, say_hint, say_line
 from rookery.cli.request_text import hidden_fields, in_one_line, is_partial
+from rookery.cli.wrapping import say_wrapped
 from rookery.client.permissions import QuestionInfo, RequestInfo
 from rookery.client.sessions import SessionInfo
+from rookery.model.actors import CLOCK
 from rookery.presentation.deadlines import fallback_of
 from rookery.presentation.texts import plain
 
@@ -29,15 +31,16 @@ def show_request(
     say_line(f"{request.id}  {name}  {since} ago  {_state(request, sessions, on_timeout)}")
     if len(request.questions) <= 1 and not request.input.get("plan"):
         also = ", ".join(map(in_one_line, hidden_fields(request)))
-        say(f"    {in_one_line(request.message)}" + (f"  (also: {also})" if also else ""))
+        more = f"  (also: {also})" if also else ""
+        say_wrapped(f"{in_one_line(request.message)}{more}", first="    ")
     elif request.input.get("plan"):
         say("    May it carry out its plan?")
         for line in plain(str(request.input["plan"])).splitlines():
-            say(f"      {line}".rstrip())
+            say_wrapped(line, first="      ")
     several = len(request.questions) > 1
     for number, question in enumerate(request.questions, 1):
         if several:
-            say(f"    {number}) {in_one_line(question.text)}")
+            say_wrapped(in_one_line(question.text), first=f"    {number}) ")
         _show_options(question)
     if request.is_open:
         if request.reason:
@@ -59,8 +62,8 @@ def _state(request: RequestInfo, sessions: Mapping[str, SessionInfo], on_timeout
         source_note = ", seen on its screen" if request.source == "screen" else ""
         return f"{missed}open{deadline_note}{source_note}"
     if outcome == "gone":
-        return f"{missed}{request.reason or f'gone by {by}'}"
-    return f"{missed}denied (timed out)" if by == "the clock" else f"{missed}{outcome} by {by}"
+        return f"{missed}{request.reason or f'ended by {by}'}"
+    return f"{missed}denied (timed out)" if by == CLOCK else f"{missed}{outcome} by {by}"
 
 
 def _show_options(question: QuestionInfo) -> None:
@@ -68,7 +71,7 @@ def _show_options(question: QuestionInfo) -> None:
     for number, option in enumerate(question.options, 1):
         about = described[number - 1] if number <= len(described) else ""
         more = f": {in_one_line(about)}" if about else ""
-        say(f"      {number}. {in_one_line(option)}{more}")
+        say_wrapped(f"{in_one_line(option)}{more}", first=f"      {number}. ")
     if question.takes_several:
         say("      (one or more of them)")
 

@@ -8,7 +8,7 @@ from typing import IO, Literal, TypedDict, TypeVar, Unpack, get_args
 
 import click
 
-from rookery.cli.completion import agent_names, any_session_names, folders
+from rookery.cli.completion import agent_names, any_session_names, folders, runtime_names
 from rookery.cli.options import SECONDS, as_json, examples, not_empty, pass_client
 from rookery.cli.person_needed import on_permission_option
 from rookery.cli.prompts import prompt_of
@@ -17,6 +17,7 @@ from rookery.cli.report import (
     awaited,
     report,
     report_answer,
+    warn_of_changed_config,
     warn_of_missing_hooks,
 )
 from rookery.cli.resume_lost import LostSelection, resume_all
@@ -32,6 +33,9 @@ class ResumeOptions(TypedDict):
     name: str
     agent: str
     project: str
+    runtime: str
+    budget: float | None
+    queue: bool
     file: IO[bytes] | None
     wait: bool
     timeout: float | None
@@ -56,6 +60,9 @@ _OptionOfOne = Literal[
     "name",
     "agent",
     "project",
+    "runtime",
+    "budget",
+    "queue",
     "file",
     "wait",
     "timeout",
@@ -84,6 +91,23 @@ _OPTIONS = (
         default="",
         shell_complete=folders,
         help="Folder of such a conversation.",
+    ),
+    click.option(
+        "--runtime",
+        default="",
+        shell_complete=runtime_names,
+        help="tmux, sdk, acp, codex or opencode. Default: the one that it had.",
+    ),
+    click.option(
+        "--budget",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="USD",
+        help="Driven session: end it when it has cost this much more. Default: as before.",
+    ),
+    click.option(
+        "--queue",
+        is_flag=True,
+        help="Driven session: if too many live, wait for a place instead of failing.",
     ),
     click.option("--file", "-f", type=click.File("rb"), help="Read the prompt from a file."),
     click.option(
@@ -173,9 +197,13 @@ def _resume(daemon: Client, options: ResumeOptions, *, fork: bool) -> None:
         agent=options["agent"],
         project=str(Path(project).expanduser().absolute()) if project else "",
         environment=environment_here(),
+        runtime=options["runtime"],
+        budget_usd=options["budget"],
+        queue=options["queue"],
     )
     session = resume_session(daemon, options["session"], order)
     warn_of_missing_hooks(daemon, session)
+    warn_of_changed_config(daemon)
     if not options["wait"]:
         report(daemon, session, as_json=options["as_json"])
         return

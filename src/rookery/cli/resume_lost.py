@@ -16,6 +16,7 @@ from rookery.client.sessions import SessionInfo
 from rookery.client.starts import ResumeOrder, resume_session
 from rookery.model.errors import Answered, BadInput
 from rookery.model.reason_texts import first_line
+from rookery.presentation.projects import project_folder
 from rookery.presentation.texts import count
 
 
@@ -71,7 +72,7 @@ def _line(lost: LostInfo) -> str:
     session = lost.session
     ended = f"{ago(session.ended_at)} ago" if session.ended_at else ""
     why = f"not resumable: {lost.obstacle}" if lost.obstacle else first_line(session.reason)
-    return f"{session.name}  {session.agent}  {short(session.project_path)}  {ended}  {why}"
+    return f"{session.name}  {session.agent}  {short(project_folder(session))}  {ended}  {why}"
 
 
 def _confirm(number: int) -> None:

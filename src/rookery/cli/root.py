@@ -76,7 +76,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "service": "service",
     },
     "Maintenance": {
-        "stats": "maintenance",
+        "stats": "stats",
         "doctor": "maintenance",
         "prune": "maintenance",
         "config": "configuration",

@@ -25,7 +25,7 @@ from rookery.cli.start_options import (
     start_options,
 )
 from rookery.client import Client
-from rookery.client.sessions import SessionInfo, end_session
+from rookery.client.sessions import SessionInfo, end_done_session
 from rookery.client.turns import TurnInfo, show_turns
 from rookery.model.errors import Answered, BadInput, NotRunning, PersonNeeded
 
@@ -103,4 +103,4 @@ def _ended_afterwards(daemon: Client, session: SessionInfo, *, keep: bool) -> It
     finally:
         if not keep:
             with suppress(NotRunning, Answered):  # it may have ended by itself
-                end_session(daemon, session.id, force=False)
+                end_done_session(daemon, session.id)

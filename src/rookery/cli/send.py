@@ -8,16 +8,15 @@ from typing import IO, TypedDict, Unpack
 
 import click
 
-from rookery.cli.blocked import why_blocked
 from rookery.cli.completion import of_session
 from rookery.cli.options import as_json, examples, from_file, pass_client, read_span
 from rookery.cli.prompts import words_of
-from rookery.cli.render import HELD, reply
+from rookery.cli.render import reply
 from rookery.client import Client
 from rookery.client.messages import MessageInfo, MessageOptions, await_departure, send_message
-from rookery.client.sessions import SessionInfo
-from rookery.client.turns import MessageProgress
+from rookery.client.sessions import show_session
 from rookery.model.errors import NotRunning, TimedOut
+from rookery.presentation.deliveries import UrgentWay, delivery_text
 from rookery.presentation.texts import count
 
 #: Seconds for a message to leave; after that it is reported as waiting.
@@ -67,9 +66,12 @@ def send(daemon: Client, *, name: str, **given: Unpack[SendOptions]) -> None:
     Other users of this computer can see the arguments of a command, but not standard input.
     """
     options = MessageOptions(now=given["now"], expire=given["expire"])
-    sent = send_message(daemon, name, words_of(given["words"], given["file"]), options)
-    progress = wait_for_departure(daemon, sent)
-    text = " ".join([progress.fate, *_changes(sent)])
+    words = words_of(given["words"], given["file"])
+    is_working = given["now"] and show_session(daemon, name).state == "working"
+    sent = send_message(daemon, name, words, options)
+    way = UrgentWay(sent.urgency) if is_working else UrgentWay.NONE
+    progress = wait_for_departure(daemon, sent, way)
+    text = " ".join([progress.text, *_changes(sent)])
     reply(progress.message, text, as_json=given["as_json"])
 
 
@@ -87,43 +89,28 @@ class Departure:
     """The state of a message a moment after it was sent."""
 
     message: MessageInfo
-    fate: str
+    text: str
     waits: bool
     is_asking: bool = False  #: it waits because its session has a request for the user
 
 
-def wait_for_departure(daemon: Client, sent: MessageInfo) -> Departure:
+def wait_for_departure(
+    daemon: Client, sent: MessageInfo, way: UrgentWay = UrgentWay.NONE
+) -> Departure:
     """Wait a moment for a message to leave."""
     try:
         progress = await_departure(daemon, sent.id, timeout=DEPARTURE_TIMEOUT_S)
     except NotRunning:
-        stopped = "Kept: the daemon has stopped. Start it to deliver the message:  rookery up"
+        stopped = f"Queued ({sent.id}): the daemon has stopped. Start it:  rookery up"
         return Departure(sent, stopped, waits=True)
     except TimedOut:
         look = f"rookery inbox {sent.recipient}"
-        silent = f"Kept: the daemon took the message, but does not answer now. See:  {look}"
+        silent = f"Queued ({sent.id}): the daemon does not answer now. See:  {look}"
         return Departure(sent, silent, waits=True)
     held = progress.holding and progress.message.step == "pending"
     return Departure(
         progress.message,
-        fate(progress.message, progress.session, held=progress.holding),
+        delivery_text(progress.message, progress.session, held=progress.holding, way=way),
         waits=progress.message.step not in _LEFT,
         is_asking=progress.session.is_asking and not held,
     )
-
-
-def fate(message: MessageProgress, session: SessionInfo, *, held: bool = False) -> str:
-    """Return what became of a message, a moment after it was sent."""
-    match message.step:
-        case "submitted" | "acknowledged":
-            return "Sent."
-        case "unsure":
-            return "Sent; it may not have arrived."
-        case "withdrawn":
-            return "Withdrawn."
-        case "failed":
-            return f"Not delivered: {message.blocked_by or 'the session has ended.'}"
-        case "pending" if held:
-            return f"Kept. {HELD}"
-        case _:
-            return f"Kept: {why_blocked(session, message.blocked_by)}"

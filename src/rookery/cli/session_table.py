@@ -16,9 +16,11 @@ from rookery.cli.tables import Layout, line_of
 from rookery.client.sessions import ListedSession, WaitingInfo
 from rookery.presentation.activity import Surroundings, activity
 from rookery.presentation.ages import age
+from rookery.presentation.amounts import cost_text
 from rookery.presentation.cells import cut
 from rookery.presentation.folders import short_folders
 from rookery.presentation.order import ranked, tree
+from rookery.presentation.projects import project_folders
 from rookery.presentation.states import Standing, standing, state_word
 from rookery.presentation.texts import one_line, plain
 
@@ -104,10 +106,11 @@ class SessionTable(Struct, frozen=True):
         self, ordered: Iterable[tuple[int, ListedSession]], width: int
     ) -> list[dict[str, str]]:
         rows, titles = list[dict[str, str]](), (_LONG if self.is_long else _SHORT).titles
-        folders = short_folders({each.project_path for each in self.sessions}, own_home())
+        projects = project_folders(self.sessions)
+        folders = short_folders({*projects.values()}, own_home())
         by_id = {each.id: each for each in self.sessions}
         for depth, session in ordered:
-            row = _row(session, self.now, folders)
+            row = _row(session, self.now, folders.get(projects[session.id], ""))
             row["NAME"] = "  " * depth + _name(session, width)
             if (mark := _mark(session)) and width >= MARKED_CELLS:
                 row["AGENT"] += f" ({mark})"
@@ -127,7 +130,7 @@ class SessionTable(Struct, frozen=True):
         return text
 
 
-def _row(session: ListedSession, now: datetime, folders: Mapping[str, str]) -> dict[str, str]:
+def _row(session: ListedSession, now: datetime, project: str) -> dict[str, str]:
     tokens = session.input_tokens + session.output_tokens
     return {
         "ID": session.id[:8],
@@ -137,8 +140,8 @@ def _row(session: ListedSession, now: datetime, folders: Mapping[str, str]) -> d
         "STATE": state_word(session),
         "SINCE": age(session.since, now) if session.since else "",
         "TOKENS": f"{tokens:,}" if tokens else "–",
-        "COST": "–" if session.cost_usd is None else f"${session.cost_usd:.2f}",
-        "PROJECT": folders.get(session.project_path, ""),
+        "COST": cost_text(session.cost_usd, estimated=session.estimated_cost > 0),
+        "PROJECT": project,
         "BRANCH": session.branch,
     }
 

@@ -12,19 +12,22 @@ from rookery.cli.colour import colour_option, is_colourful
 from rookery.cli.completion import of_any_session
 from rookery.cli.names import with_names_from
 from rookery.cli.options import as_json, examples, pass_client
-from rookery.cli.render import ago, local, reply, say, short
+from rookery.cli.render import ago, local, reply, short
 from rookery.cli.seen import note_seen
 from rookery.cli.tables import width_here
 from rookery.cli.typed_name import with_typed_name_in_prose
+from rookery.cli.wrapping import say_wrapped
 from rookery.client import Client
 from rookery.client.session_details import DetailsInfo, RelativeInfo, show_details
 from rookery.client.sessions import ListedSession
 from rookery.client.turns import TurnInfo
-from rookery.model.reason_texts import first_line, in_one_line
+from rookery.model.money import in_dollars
+from rookery.model.reason_texts import in_one_line
 from rookery.presentation.activity import Surroundings, activity, tool_text
 from rookery.presentation.cells import cut
 from rookery.presentation.next_steps import next_commands
-from rookery.presentation.states import ended_by, state_word
+from rookery.presentation.projects import project_folder
+from rookery.presentation.states import state_with_reason, state_word, status_word
 from rookery.presentation.texts import count, one_line, plain
 
 #: Lines of the last prompt and of the last answer that are printed.
@@ -54,10 +57,9 @@ def _print(daemon: Client, details: DetailsInfo) -> None:
     facts = [*_now(daemon, details), *_agent(session), *_place(session), *_times(session)]
     for title, value in (*facts, *_relatives(details), *_queue(details)):
         if value:
-            room = max(width - _TITLE_CELLS - 2, 1)
-            click.echo(f"  {title:<{_TITLE_CELLS}}{cut(one_line(value), room)}".rstrip())
+            say_wrapped(one_line(value), first=f"  {title:<{_TITLE_CELLS}}")
     if details.last:
-        _print_turn(details.last, width)
+        _print_turn(details.last)
     click.echo("\nNext:")
     for each in next_commands(session, details.requests):
         click.echo(cut(with_typed_name_in_prose(f"  {one_line(each)}"), width))
@@ -75,20 +77,13 @@ def _now(daemon: Client, details: DetailsInfo) -> Iterator[Fact]:
     last = details.last
     failure = last.answer if session.has_failed_turn and last else ""
     yield "now", activity(session, Surroundings(datetime.now(UTC), failure=failure))
-    yield "state", with_names_from(_state(session), daemon)
+    yield "state", with_names_from(state_with_reason(session), daemon)
     if session.last_tool:
         tool = in_one_line(tool_text(session.last_tool, session.tool_argument))
         when = f" · {ago(session.tool_at)} ago" if session.tool_at else ""
         yield "last tool", f"{tool}{when}"
     for request in details.requests:
         yield "asks", f"{request.id}  {in_one_line(request.message)}"
-
-
-def _state(session: ListedSession) -> str:
-    # What it asks, and why its turn failed, is shown above.
-    reason = "" if session.is_asking or session.has_failed_turn else first_line(session.reason)
-    state = f"{session.status}, {session.activity}" if session.activity else session.status
-    return ended_by(session) or (f"{state}: {reason}" if reason else state)
 
 
 def _agent(session: ListedSession) -> Iterator[Fact]:
@@ -98,13 +93,17 @@ def _agent(session: ListedSession) -> Iterator[Fact]:
     yield "mode", session.permission_mode
     tokens = f"{session.input_tokens:,} in, {session.output_tokens:,} out"
     yield "tokens", tokens if session.input_tokens or session.output_tokens else ""
-    yield "cost", "" if session.cost_usd is None else f"${session.cost_usd:.4f}"
+    estimated = " (estimated)" if session.estimated_cost else ""
+    yield "cost", "" if session.cost_usd is None else f"${session.cost_usd:.4f}{estimated}"
+    yield "budget", f"${in_dollars(session.budget):.2f}" if session.budget else ""
     denied = f", {session.denial_count} denied" if session.denial_count else ""
     yield "tools", f"{count(session.tool_count, 'call')}{denied}" if session.tool_count else ""
 
 
 def _place(session: ListedSession) -> Iterator[Fact]:
-    yield "project", short(session.project_path)
+    yield "project", short(project_folder(session))
+    if session.workspace:
+        yield "worktree", short(session.workspace.path)
     yield "branch", session.branch
     yield "id", session.id
     yield "native id", session.native_id or ""
@@ -133,7 +132,9 @@ def _relatives(details: DetailsInfo) -> Iterator[Fact]:
 
 
 def _names(relatives: Sequence[RelativeInfo]) -> str:
-    return ", ".join(f"{each.name} ({each.status}, {each.id[:8]})" for each in relatives)
+    return ", ".join(
+        f"{each.name} ({status_word(each.status)}, {each.id[:8]})" for each in relatives
+    )
 
 
 def _queue(details: DetailsInfo) -> Iterator[Fact]:
@@ -143,14 +144,14 @@ def _queue(details: DetailsInfo) -> Iterator[Fact]:
     yield "turns", str(details.turns)
 
 
-def _print_turn(turn: TurnInfo, width: int) -> None:
+def _print_turn(turn: TurnInfo) -> None:
     """Print the beginning of the last prompt and of its answer."""
     click.echo()
     for line in _beginning(turn.prompt, MAX_PROMPT_LINES):
-        click.echo(cut(f"❯ {line}", width))
+        say_wrapped(line, first="❯ ")
     how = f"({turn.how})" if turn.how not in {"", "finished"} else ""
     for line in _beginning("\n".join(filter(None, [how, turn.answer])), MAX_ANSWER_LINES):
-        say(cut(f"  {line}", width))
+        say_wrapped(line, first="  ")
 
 
 def _beginning(text: str, limit: int) -> list[str]:

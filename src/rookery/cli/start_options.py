@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, TypedDict, TypeVar
 
 import click
 
-from rookery.agents.names import NAMES, PROJECT_FILES, SHELL
-from rookery.cli.completion import agent_names, folders, permission_modes
+from rookery.agents.names import CONFIGURED_NAME, NAMES, PROJECT_FILES, SHELL
+from rookery.cli.completion import agent_names, folders, permission_modes, runtime_names
 from rookery.cli.options import SECONDS, as_json, not_empty
 from rookery.cli.person_needed import on_permission_option
 from rookery.cli.prompts import prompt_of
 from rookery.cli.render import remark
-from rookery.cli.report import warn_of_missing_hooks
+from rookery.cli.report import warn_of_changed_config, warn_of_missing_hooks
 from rookery.cli.workspace_texts import describe_start
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo
 from rookery.client.starts import StartOrder, start_session
 from rookery.environment import FROM_CALLER
-from rookery.model.errors import Answered, BadInput
+from rookery.home import find_home
+from rookery.model.errors import Answered, BadInput, RookeryError
 from rookery.model.suggestions import did_you_mean
 
 C = TypeVar("C", bound=Callable[..., object])
@@ -32,6 +34,11 @@ class StartOptions(TypedDict):
     name: str
     project: str
     runtime: str
+    budget: float | None
+    system_prompt: str
+    allowed_tools: tuple[str, ...]
+    single_turn: bool
+    queue: bool
     model: str
     permission_mode: str
     no_tools: bool
@@ -91,7 +98,33 @@ _START_OPTIONS = (
         help="Folder to work in. Default: this one.",
     ),
     click.option(
-        "--runtime", default="tmux", show_default=True, help="Where the agent's program runs."
+        "--runtime",
+        default="auto",
+        shell_complete=runtime_names,
+        help="tmux, or without a terminal: sdk, acp, codex, opencode. Default: configured.",
+    ),
+    click.option(
+        "--budget",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="USD",
+        help="Driven session: end it when it has cost this much.",
+    ),
+    click.option(
+        "--system-prompt", default="", help="Driven session: add this to its instructions."
+    ),
+    click.option(
+        "--allow-tool",
+        "allowed_tools",
+        multiple=True,
+        help="Driven session: a tool that it may use unasked. Can be repeated.",
+    ),
+    click.option(
+        "--single-turn", is_flag=True, help="Driven session: end it after its first turn."
+    ),
+    click.option(
+        "--queue",
+        is_flag=True,
+        help="Driven session: if too many live, wait for a place instead of failing.",
     ),
     click.option("--model", "-m", default="", help="Default: the agent's own choice."),
     click.option(
@@ -145,6 +178,11 @@ def begin(daemon: Client, options: StartOptions, *, prompt: str | None = None) -
         name=options["name"],
         project=str(Path(options["project"]).expanduser().absolute()),
         runtime=options["runtime"],
+        budget_usd=options["budget"],
+        system_prompt=options["system_prompt"],
+        allowed_tools=[*options["allowed_tools"]],
+        single_turn=options["single_turn"],
+        queue=options["queue"],
         model=options["model"],
         permission_mode=options["permission_mode"],
         prompt=prompt,
@@ -181,9 +219,22 @@ def _agent_and_words(options: StartOptions) -> tuple[str, tuple[str, ...]]:
     if (value := options["worktree"]) and not _branch(options):
         # After --worktree without a branch comes the agent, or the prompt as the last word.
         words = (value, *words) if value in NAMES else (*words, value)
-    if agent or options["profile"] or not words or words[0] not in NAMES:
+    if agent or options["profile"] or not words or not _is_agent(words[0]):
         return agent, words
     return words[0], words[1:]
+
+
+def _is_agent(word: str) -> bool:
+    """Return whether a word names an agent, of Rookery or of the configuration."""
+    if word in NAMES:
+        return True
+    if not CONFIGURED_NAME.fullmatch(word):
+        return False
+    try:
+        agents = tomllib.loads(find_home(os.environ).settings.read_text()).get("agents")
+        return isinstance(agents, dict) and bool(agents.get(word, {}).get("acp"))
+    except (OSError, ValueError, AttributeError, RookeryError):
+        return False  # the daemon says what is wrong with the configuration
 
 
 def _branch(options: StartOptions) -> str:
@@ -196,9 +247,12 @@ def _branch(options: StartOptions) -> str:
 def _warn(daemon: Client, session: SessionInfo) -> None:
     if project_settings := _project_settings(session):
         remark(f"This project has settings of its own for {session.agent}: {project_settings}.")
+        if session.is_driven:
+            remark("Without a terminal they are used only if you have accepted this folder.")
     if session.workspace:
         remark(describe_start(session.workspace))
     warn_of_missing_hooks(daemon, session)
+    warn_of_changed_config(daemon)
 
 
 def _project_settings(session: SessionInfo) -> str:

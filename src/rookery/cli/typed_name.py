@@ -10,11 +10,11 @@ from pathlib import Path
 #: How commands are written in texts, whatever the program is called.
 WRITTEN = "rookery"
 
-#: Where a text suggests a command: after two blanks within a line.
-_SUGGESTED = re.compile(rf"(?<=\S {{2}}){WRITTEN}(?= [a-z-])")
+#: Where a text suggests a command: after two blanks within a line, or after another command.
+_SUGGESTED = re.compile(rf"(?:(?<=\S {{2}})|(?<=[a-z]; )){WRITTEN}(?= [a-z-])")
 
 #: Rookery's own sentences may also begin with a command, or quote one.
-_MENTIONED = re.compile(rf"(?:\S {{2}}|[`(]|^ *){WRITTEN}(?= [a-z-])", re.MULTILINE)
+_MENTIONED = re.compile(rf"(?:\S {{2}}|[a-z]; |[`(]|^ *){WRITTEN}(?= [a-z-])", re.MULTILINE)
 
 
 def typed_name() -> str:

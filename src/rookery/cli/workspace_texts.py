@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from rookery.cli.render import short
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo, SessionWorkspaceInfo
@@ -32,13 +34,16 @@ def describe_start(workspace: SessionWorkspaceInfo) -> str:
 
 
 def describe_end(daemon: Client, session: SessionInfo) -> str:
-    """Return a sentence about the worktree of an ended session if it is kept; else empty."""
+    """Return what became of the worktree of an ended session; empty if it had none."""
     if session.workspace is None:
         return ""
     try:
         found = show_workspace(daemon, session.id, timeout=CHECK_TIMEOUT_S)
     except Answered:  # the session has ended; the worktree is only a detail
         return ""
+    if found.state == "removed":
+        again = f"rookery resume {shlex.quote(session.name)}"
+        return f" Its worktree was removed; `{again}` makes it again."
     if found.state != "kept":
         return ""
     return f" Its worktree is kept in {short(found.path)}: {found.reason}."

@@ -14,6 +14,7 @@ class StatusInfo(DaemonAnswer, frozen=True):
     home: str = ""
     sessions: int = 0
     in_tmux: int | None = None
+    driven: int = 0
     waiting: int = 0
     computer: str = ""
     tmux_socket: str = ""
@@ -25,32 +26,9 @@ class StatusInfo(DaemonAnswer, frozen=True):
     rules_problem: str = ""
     headless_problem: str = ""
     hooks_problem: str = ""
+    metrics_problem: str = ""
     lost: int = 0
-
-
-class ExpenseInfo(DaemonAnswer, frozen=True):
-    name: str = ""
-    tokens: int = 0
-
-
-class StatisticsInfo(DaemonAnswer, frozen=True):
-    launched: int = 0
-    found: int = 0
-    live: int = 0
-    by_status: dict[str, int] = field(default_factory=dict)
-    by_agent: dict[str, int] = field(default_factory=dict)
-    by_day: dict[str, int] = field(default_factory=dict)
-    total_seconds: float = 0.0
-    average_seconds: float | None = None
-    turns: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    tokens_by_agent: dict[str, int] = field(default_factory=dict)
-    tokens_by_day: dict[str, int] = field(default_factory=dict)
-    cost: int | None = None
-    cost_by_agent: dict[str, int] = field(default_factory=dict)
-    cost_by_day: dict[str, int] = field(default_factory=dict)
-    most_expensive: ExpenseInfo | None = None
+    config_note: str = ""
 
 
 class CheckInfo(DaemonAnswer, frozen=True):
@@ -102,10 +80,6 @@ def show_status(daemon: Client) -> StatusInfo:
 
 def stop_daemon(daemon: Client) -> StatusInfo:
     return read(StatusInfo, daemon.post("stop"))
-
-
-def show_statistics(daemon: Client) -> StatisticsInfo:
-    return read(StatisticsInfo, daemon.get("stats"))
 
 
 def run_checks(daemon: Client) -> CheckupInfo:

@@ -19,6 +19,8 @@ class PassageInfo(DaemonAnswer, frozen=True):
     at: str = ""
     kind: str = ""
     text: str = ""
+    denied_by: str = ""
+    rule: str = ""
 
 
 class ConversationInfo(DaemonAnswer, frozen=True):

@@ -18,6 +18,8 @@ class MessageInfo(MessageProgress, frozen=True):
     repeats: int | None = None
     expires_at: str | None = None
     urgency: str = ""
+    way: str = ""
+    receipt: int | None = None
 
 
 class DeliveryInfo(DaemonAnswer, frozen=True):
@@ -47,6 +49,7 @@ class LetterInfo(Undelivered, frozen=True):
     expires_at: str | None = None
     repeats: int | None = None
     cleared_at: str | None = None
+    way: str = ""
 
 
 class InboxInfo(DaemonAnswer, frozen=True):

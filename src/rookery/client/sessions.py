@@ -9,6 +9,7 @@ from msgspec import field
 
 from rookery.client.decoding import DaemonAnswer, read
 from rookery.client.transport import Client
+from rookery.model.errors import Answered
 
 
 class SessionWorkspaceInfo(DaemonAnswer, frozen=True):
@@ -18,6 +19,7 @@ class SessionWorkspaceInfo(DaemonAnswer, frozen=True):
     branch: str = ""
     base: str = ""
     base_commit: str = ""
+    repository: str = ""  #: git's folder; empty from an older daemon
     uncommitted: int = 0
     has_submodules: bool = False
 
@@ -50,6 +52,7 @@ class SessionInfo(DaemonAnswer, frozen=True):
     native_id: str | None = None
     model: str = ""
     permission_mode: str = ""
+    budget: int | None = None  #: micro-dollars
     transcript_path: str = ""
     started_at: str | None = None
     last_activity_at: str = ""
@@ -69,8 +72,18 @@ class SessionInfo(DaemonAnswer, frozen=True):
         return self.activity or self.status
 
     @property
+    def is_ours(self) -> bool:
+        """Return whether Rookery started the session."""
+        return self.runtime not in {"observed", "headless"}
+
+    @property
     def is_headless(self) -> bool:
         return self.runtime == "headless"
+
+    @property
+    def is_driven(self) -> bool:
+        """Return whether it is driven through its agent's protocol, without a terminal."""
+        return self.runtime not in {"", "tmux", "observed", "headless"}
 
     @property
     def is_asking(self) -> bool:
@@ -98,6 +111,7 @@ class ListedSession(SessionInfo, frozen=True):
     branch: str = ""
     is_resumed: bool = False
     cost_usd: float | None = None
+    estimated_cost: int = 0
 
 
 class WaitingInfo(DaemonAnswer, frozen=True):
@@ -133,6 +147,7 @@ class SessionList(DaemonAnswer, frozen=True):
     hooks_problem: str = ""
     lost: int = 0
     overlaps: dict[str, str] = field(default_factory=dict)
+    config_note: str = ""
 
 
 class EndedInfo(DaemonAnswer, frozen=True):
@@ -234,6 +249,14 @@ def show_evidence(daemon: Client, session: str) -> EvidenceInfo:
 
 def end_session(daemon: Client, session: str, *, force: bool) -> SessionInfo:
     return read(SessionInfo, daemon.post("sessions", session, "end", force=force))
+
+
+def end_done_session(daemon: Client, session: str) -> SessionInfo:
+    """End a session whose command has its answer."""
+    try:
+        return read(SessionInfo, daemon.post("sessions", session, "end", done=True))
+    except Answered:  # an older daemon does not know why it ends
+        return end_session(daemon, session, force=False)
 
 
 def end_all_sessions(daemon: Client) -> EndedInfo:

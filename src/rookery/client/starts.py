@@ -8,9 +8,6 @@ from rookery.client.decoding import read
 from rookery.client.sessions import SessionInfo
 from rookery.client.transport import Client
 
-#: Keys that are sent only with a value: an older daemon refuses keys that it does not know.
-_NEWER_KEYS = frozenset({"tags", "profile", "worktree", "branch", "base", "arguments"})
-
 
 class StartOrder(Struct, frozen=True, kw_only=True):
     """A session that is to be started."""
@@ -18,7 +15,12 @@ class StartOrder(Struct, frozen=True, kw_only=True):
     agent: str
     project: str
     name: str = ""
-    runtime: str = "tmux"
+    runtime: str = "auto"
+    budget_usd: float | None = None
+    system_prompt: str = ""
+    allowed_tools: list[str] = []
+    single_turn: bool = False
+    queue: bool = False
     model: str = ""
     permission_mode: str = ""
     prompt: str = ""
@@ -42,10 +44,18 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
     agent: str = ""  #: only of a conversation that Rookery does not know
     project: str = ""  #: likewise
     environment: dict[str, str] = {}
+    runtime: str = ""  #: empty for the one that it had
+    budget_usd: float | None = None
+    queue: bool = False
 
 
 #: The keys that an older daemon does not know, and refuses.
-_NEWER_KEYS = frozenset({"tags", "profile", "worktree", "branch", "base", "arguments"})
+_NEWER_KEYS = frozenset(
+    {
+        *("tags", "profile", "worktree", "branch", "base", "arguments"),
+        *("budget_usd", "system_prompt", "allowed_tools", "single_turn", "queue"),
+    }
+)
 
 
 def start_session(daemon: Client, order: StartOrder) -> SessionInfo:
@@ -55,11 +65,15 @@ def start_session(daemon: Client, order: StartOrder) -> SessionInfo:
         for name, value in structs.asdict(order).items()
         if value or name not in _NEWER_KEYS
     }
+    if order.runtime == "auto":
+        del given["runtime"]
     return read(SessionInfo, daemon.post("sessions", **given))
 
 
 def resume_session(daemon: Client, session: str, order: ResumeOrder) -> SessionInfo:
     """Continue a session's conversation, or one with an agent's own id, in a new session."""
-    return read(
-        SessionInfo, daemon.post("sessions", session, "resume", **structs.asdict(order))
-    )
+    given = structs.asdict(order)
+    for name in ("runtime", "budget_usd", "queue"):
+        if not given[name]:
+            del given[name]  # an older daemon does not know it
+    return read(SessionInfo, daemon.post("sessions", session, "resume", **given))

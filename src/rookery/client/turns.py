@@ -22,6 +22,8 @@ class ToolCallInfo(DaemonAnswer, frozen=True):
     at: str = ""
     tool: str = ""
     argument: str = ""
+    denied_by: str = ""  #: empty if it was not denied
+    rule: str = ""
 
 
 class MessageProgress(DaemonAnswer, frozen=True):

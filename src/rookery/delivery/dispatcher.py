@@ -26,13 +26,14 @@ from rookery.model.facts import (
     TurnEnded,
     TurnStarted,
 )
-from rookery.model.messages import Parcel, Step
+from rookery.model.messages import Parcel, Step, Way
 from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.model.sessions import Session
 from rookery.permissions.project_files import require_own_command
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import Blocked, LeftInput, Refused, Runtime, Submitted, Unknown
+from rookery.ports.deliveries import Blocked, Carrier, LeftInput, Refused, Submitted, Unknown
+from rookery.ports.runtime import Runtime
 from rookery.store import evidence, flags, message_batches, messages, sessions, wait_for_change
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -64,6 +65,8 @@ class Dispatcher:
     journal: Journal
     runtime: Runtime
     agents: Mapping[str, Agent]
+    #: What gives messages to agents; the runtime itself if there is only one way.
+    carrier: Carrier | None = None
 
     async def deliver(self) -> None:
         """Deliver messages to the sessions that have some. Runs for ever."""
@@ -109,7 +112,7 @@ class Dispatcher:
     async def _advance(self, parcel: Parcel, agent: Agent, *, is_new: bool) -> None:
         """Have the runtime advance a parcel, and record the result."""
         log = _Log(self.database, parcel)
-        delivery = await self.runtime.deliver(parcel, log, is_new=is_new)
+        delivery = await (self.carrier or self.runtime).deliver(parcel, log, is_new=is_new)
         match delivery:
             case Submitted() | LeftInput():
                 await self._settle(parcel, agent, delivery)
@@ -177,8 +180,10 @@ class Dispatcher:
         """Record that Enter was pressed: the only proof for an agent that reports nothing."""
 
         def confirm(db: Connection) -> None:
-            moved = message_batches.move(db, parcel, Step.SUBMITTED)
-            known = evidence.known(db, sessions.get(db, parcel.recipient), agent)
+            session = sessions.get(db, parcel.recipient)
+            way = session.runtime if session.is_driven else Way.KEYS
+            moved = message_batches.move(db, parcel, Step.SUBMITTED, way=way)
+            known = evidence.known(db, session, agent)
             if moved and not beliefs.hooks_report_turns(known):
                 self.journal.append(db, TurnStarted(parcel.recipient, parcel.words))
                 if beliefs.has_rested(known, since=entered_at):
@@ -260,7 +265,7 @@ class _Log:
     parcel: Parcel
 
     async def note_typed(self) -> None:
-        note = partial(message_batches.move, parcel=self.parcel, step=Step.PASTED)
+        note = partial(message_batches.move, parcel=self.parcel, step=Step.PASTED, way=Way.KEYS)
         await self.database.write(note)
 
     async def may_submit(self) -> bool:

@@ -48,5 +48,11 @@ class Actor:
         return f"{self.kind} {self.id}".rstrip()
 
 
+#: A deadline that has passed: of a request, or of a message that expires.
+CLOCK = "the clock"
+
+#: A command such as ``rookery run``, which ends its session once it has the answer.
+RUN = "run"
+
 PERSON = Actor(ActorKind.PERSON)
 LISTENERS = Actor(ActorKind.LISTENERS)

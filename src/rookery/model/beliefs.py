@@ -37,9 +37,10 @@ from rookery.model import facts
 from rookery.model.evidence import Claim, Evidence, Source
 from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import ASKING, Activity, Status
-from rookery.model.permissions import MAX_SUMMARY_CHARACTERS, shortened
+from rookery.model.permissions import MAX_SUMMARY_CHARACTERS
 from rookery.model.screens import Dialog, View
 from rookery.model.sessions import Session
+from rookery.model.short_texts import shortened
 
 #: Seconds for a hook to report what a session file already claims; then the file is believed.
 GRACE_S = 0.15
@@ -79,7 +80,7 @@ class KnownSession:
 def confidence(known: KnownSession) -> Confidence:
     """Return how reliable the recorded state of a session is."""
     state, file = known.session.state, known.file
-    if state.status.is_over or known.hook or file:
+    if state.status.is_over or known.hook or file or "stream" in known.evidence:
         is_running = state.status is Status.RUNNING
         disagrees = file is not None and is_running and file.claim != (state.activity or "")
         return "likely" if disagrees else "sure"
@@ -87,8 +88,12 @@ def confidence(known: KnownSession) -> Confidence:
 
 
 def hooks_report_turns(known: KnownSession) -> bool:
-    """Return whether hooks report prompts and stops: set at launch, or received before."""
-    return known.hook is not None or (known.session.is_ours and known.sets_hooks)
+    """Return whether hooks report prompts and stops: set at launch, or received before.
+
+    The stream of a driven session does so as well.
+    """
+    session = known.session
+    return known.hook is not None or session.is_driven or (session.is_ours and known.sets_hooks)
 
 
 def file_reports_activity(known: KnownSession) -> bool:

@@ -1,4 +1,4 @@
-"""The exceptions of Rookery; their docstrings begin the messages that users see.
+"""The exceptions of Rookery; most docstrings begin the messages that users see.
 
 RookeryError
 ├── CommandRefused
@@ -77,7 +77,11 @@ def code_of(error: type[RookeryError]) -> str:
 
 
 class CommandRefused(RookeryError):
-    """The command cannot be carried out:"""
+    """The command was refused; the message of the error says why."""
+
+    def __str__(self) -> str:
+        is_plain = type(self) is CommandRefused
+        return " ".join(map(str, self.args)) if is_plain else super().__str__()
 
 
 class BadInput(CommandRefused):

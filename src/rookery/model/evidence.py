@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias
 
 from rookery.model.lifecycle import Activity
 
-#: Strongest first: the agent's hooks, its session file, its transcript, whether its process
-#: exists, and what its screen shows.
-Source: TypeAlias = Literal["hook", "registry", "transcript", "process", "screen"]
-SOURCES: tuple[Source, ...] = ("hook", "registry", "transcript", "process", "screen")
+#: Strongest first: the stream of a driven session, the agent's hooks, its session file, its
+#: transcript, whether its process exists, and what its screen shows.
+Source: TypeAlias = Literal["stream", "hook", "registry", "transcript", "process", "screen"]
+SOURCES: tuple[Source, ...] = ("stream", "hook", "registry", "transcript", "process", "screen")
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,10 +228,17 @@ class Noted(_Fact, frozen=True):
 class UsageReported(_Fact, frozen=True):
     """The agent reports what it has used since its last report."""
 
-    input_tokens: int
+    input_tokens: int  #: including what was read from or written to a cache
     output_tokens: int
     cost: int | None = None  #: micro-dollars
     turn: int | None = None  #: the entry that began the turn; none means the last turn
+    estimated: bool = False  #: the cost was computed from configured prices
+    cache_read: int = 0  #: the part of the input that was read from a cache
+    cache_write: int = 0  #: the part of the input that was written to a cache
+
+    @property
+    def estimated_cost(self) -> int:
+        return (self.cost or 0) if self.estimated else 0
 
 
 class EvidenceDisagreed(_Fact, frozen=True):
@@ -367,6 +374,18 @@ class OverlapFound(_Fact, frozen=True):
     repository: str
 
 
+class StartWaited(_Fact, frozen=True):
+    """The session is not started yet, for this reason."""
+
+    reason: str
+
+
+class BudgetExceeded(_Fact, frozen=True):
+    """The session has used more than its budget, and ends."""
+
+    reason: str
+
+
 class EndRequested(_Fact, frozen=True):
     by: str
 
@@ -432,6 +451,8 @@ Fact: TypeAlias = (
     | WorkspacePruneRequested
     | WorkspaceLanded
     | OverlapFound
+    | StartWaited
+    | BudgetExceeded
     | EndRequested
     | SessionEnded
 )
@@ -492,6 +513,8 @@ KINDS: Mapping[str, type[Fact]] = {
     "workspace-prune-requested": WorkspacePruneRequested,
     "workspace-landed": WorkspaceLanded,
     "overlap-found": OverlapFound,
+    "start-waited": StartWaited,
+    "budget-exceeded": BudgetExceeded,
     "end-requested": EndRequested,
     "session-ended": SessionEnded,
 }

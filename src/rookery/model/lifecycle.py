@@ -120,8 +120,10 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, 
             # open: tools run in parallel.
             was_asking = state.activity in ASKING
             return state if was_asking else SessionState(Status.RUNNING, Activity.WORKING)
-        case facts.WorkspaceProgressed(_, doing) if state.status is Status.STARTING:
-            return SessionState(Status.STARTING, None, doing)
+        case facts.WorkspaceProgressed(_, reason) | facts.StartWaited(_, reason) if (
+            state.status is Status.STARTING
+        ):
+            return SessionState(Status.STARTING, None, reason)
         case facts.WorkspaceReady() if state.status is Status.STARTING:
             return SessionState(Status.STARTING)
         case (
@@ -170,6 +172,8 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, 
             | facts.WorkspacePruneRequested()
             | facts.WorkspaceLanded()
             | facts.OverlapFound()
+            | facts.StartWaited()
+            | facts.BudgetExceeded()
             | facts.EndRequested()
             | facts.SessionEnded()
         ):

@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NewType
 
-from rookery.model.actors import Actor, ActorKind
+from rookery.model.actors import CLOCK, Actor, ActorKind
 from rookery.model.errors import WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.obstacles import Obstacle
@@ -43,7 +43,14 @@ class Step(StrEnum):
 
 
 #: The actor that withdraws a message which was not sent in time.
-EXPIRY = "the clock"
+EXPIRY = CLOCK
+
+
+class Way(StrEnum):
+    """How a message is given to an agent in a terminal."""
+
+    KEYS = "keys"
+    QUEUE = "queue"  #: through the agent's own message queue
 
 
 class Urgency(StrEnum):
@@ -125,6 +132,9 @@ class Message:
     repeats: MessageId | None = None  #: the message whose text was sent again
     expires_at: datetime | None = None
     urgency: Urgency = Urgency.NONE
+    #: How it was given to the agent: see ``Way``, or the runtime of a driven session.
+    way: str = ""
+    receipt: int | None = None  #: the journal entry of the agent's prompt event that proves it
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +148,7 @@ class Parcel:
     since: datetime  #: when its delivery began
     is_composed: bool = False  #: Rookery added to the text, for instance a name
     refused: str = ""  #: why the agent refused it; it is being removed from the input box
+    way: str = ""  #: how it is given to the agent; empty until that is known
 
     @property
     def is_command(self) -> bool:

@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import NewType
 
 from rookery.model.facts import SessionId
-from rookery.model.permissions import shortened
 from rookery.model.reason_texts import in_one_line
+from rookery.model.short_texts import shortened
 
 NotificationId = NewType("NotificationId", int)
 

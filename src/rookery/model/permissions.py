@@ -13,6 +13,7 @@ from typing import Any, Literal, NewType, TypeAlias
 from rookery.model.facts import SessionId
 from rookery.model.folders import runs_command, working_folders
 from rookery.model.reason_texts import in_one_line
+from rookery.model.short_texts import shortened
 
 RequestId = NewType("RequestId", str)
 
@@ -147,12 +148,6 @@ class Call:
 
 #: Characters of a summary; the request contains the whole input.
 MAX_SUMMARY_CHARACTERS = 2_000
-
-
-def shortened(text: str, limit: int) -> str:
-    """Return at most ``limit`` characters of a text, and how many more there are."""
-    left_out = len(text) - limit
-    return text if left_out <= 0 else f"{text[:limit]}… ({left_out:,} more characters)"
 
 
 #: The tool by which an agent asks whether it may carry out its plan.

@@ -23,6 +23,8 @@ TMUX = "tmux"
 OBSERVED = "observed"
 #: Known by its hooks only: it cannot receive messages.
 HEADLESS = "headless"
+#: Driven by the Agent Client Protocol, without a terminal.
+ACP = "acp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +34,24 @@ class RuntimeTraits:
     is_ours: bool  #: Rookery started the program, so it may end it
     has_terminal: bool
     can_receive: bool  #: messages can be delivered
+    #: Its own stream reports turns, tools, usage and output; other sources are not believed.
+    is_driven: bool = False
 
 
-TRAITS: Mapping[str, RuntimeTraits] = {
+_TRAITS: Mapping[str, RuntimeTraits] = {
     TMUX: RuntimeTraits(is_ours=True, has_terminal=True, can_receive=True),
     OBSERVED: RuntimeTraits(is_ours=False, has_terminal=True, can_receive=True),
     HEADLESS: RuntimeTraits(is_ours=False, has_terminal=False, can_receive=False),
 }
+
+#: Every other runtime is named after a protocol by which agents are driven without a terminal.
+NOT_DRIVEN = tuple(_TRAITS)
+_OF_DRIVEN = RuntimeTraits(is_ours=True, has_terminal=False, can_receive=True, is_driven=True)
+
+
+def traits_of(runtime: str) -> RuntimeTraits:
+    return _TRAITS.get(runtime, _OF_DRIVEN)
+
 
 #: Characters of the first prompt that the session keeps; its turn keeps the whole prompt.
 MAX_FIRST_PROMPT_CHARACTERS = 2_000
@@ -87,7 +100,8 @@ class Session:
     denial_count: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    cost: int | None = None  #: micro-dollars; none if the agent does not report it
+    cost: int | None = None  #: micro-dollars; none if neither the agent nor a price gives it
+    estimated_cost: int = 0  #: the part of the cost that was computed from configured prices
     tmux_server: str | None = None  #: the server of its pane, if not Rookery's own
     process: str | None = None  #: the agent's process: its pid and start time
     background: int = 0  #: commands that its agent left running when its turn ended
@@ -109,11 +123,21 @@ class Session:
     @property
     def is_ours(self) -> bool:
         """Return whether Rookery started its program, and so may end it."""
-        return TRAITS[self.runtime].is_ours
+        return traits_of(self.runtime).is_ours
 
     @property
     def has_terminal(self) -> bool:
-        return TRAITS[self.runtime].has_terminal
+        return traits_of(self.runtime).has_terminal
+
+    @property
+    def is_driven(self) -> bool:
+        """Return whether it is driven through its agent's protocol."""
+        return traits_of(self.runtime).is_driven
+
+    @property
+    def is_headless(self) -> bool:
+        """Return whether it is known by its agent's reports only."""
+        return self.runtime == HEADLESS
 
     @property
     def held_as(self) -> str:
@@ -128,7 +152,7 @@ class Session:
     @property
     def can_receive(self) -> bool:
         """Return whether messages can be delivered to it."""
-        return TRAITS[self.runtime].can_receive
+        return traits_of(self.runtime).can_receive
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +168,7 @@ class Turn:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: int | None = None  #: micro-dollars; none if unknown
+    estimated_cost: int = 0  #: the part of it that was computed from configured prices
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ async def allow_always(context: Context, caller: Caller, params: AlwaysParams) -
     rules_file = context.permissions.rules_file
     await rules_file.refresh(context.database, context.journal.clock)
     if rules_file.problem:
-        raise CommandRefused(f"the rule was not added. {rules_file.problem}")
+        raise CommandRefused(f"The rule was not added. {rules_file.problem}")
     wished = asked.rule(params)
     added = add_rule(rules_file.path, wished)
     await rules_file.refresh(context.database, context.journal.clock)

@@ -14,10 +14,13 @@ from rookery.model.scopes import DEEPEST, MOST_CHILDREN
 from rookery.model.sessions import Session
 from rookery.operations.context import Caller, Context
 from rookery.sessions.profiles import find_profile, is_plain
-from rookery.sessions.starts import StartPlan
+from rookery.sessions.start_plans import Driving, StartPlan
 from rookery.store import senders, session_families, sessions
 
 MINUTE = timedelta(minutes=1)
+
+#: Parts of a dollar in which budgets are counted.
+MICRO = 1_000_000
 
 
 def as_child(db: Connection, context: Context, caller: Caller, plan: StartPlan) -> StartPlan:
@@ -34,7 +37,17 @@ def as_child(db: Connection, context: Context, caller: Caller, plan: StartPlan) 
     _check_name(db, plan.start.name)
     _check_profile(context, parent, plan.start.profile)
     mode = mode_within(_mode_of(db, context, parent), _requested_mode(plan))
-    return replace(plan, start=replace(plan.start, permission_mode=mode))
+    driving = _driving_within(context, parent, plan.start.driving)
+    return replace(plan, start=replace(plan.start, permission_mode=mode, driving=driving))
+
+
+def _driving_within(context: Context, parent: Session, driving: Driving) -> Driving:
+    """Limit a child's budget to its parent's; to the usual one if the parent has none."""
+    if driving.budget is None:
+        return driving
+    usual = round(context.settings.limits.budget_usd * MICRO)
+    most = usual if parent.budget is None else parent.budget
+    return replace(driving, budget=min(driving.budget, most))
 
 
 def _check_numbers(db: Connection, context: Context, parent: Session) -> None:

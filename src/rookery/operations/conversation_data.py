@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from sqlite3 import Connection
 from typing import Annotated
 
@@ -16,10 +17,12 @@ from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
 from rookery.operations.access import target
 from rookery.operations.context import Caller, Context
-from rookery.operations.operation import OfSession
+from rookery.operations.denied_calls import mark_passages
+from rookery.operations.operation import Moment, OfSession
 from rookery.operations.sessions import ScreenParams, screen
 from rookery.ports.transcript import Passage
-from rookery.store import turns
+from rookery.store import audit, turns
+from rookery.store.audit import Decided
 from rookery.tracking.transcript_files import TimeSpan
 from rookery.tracking.transcript_reader import TranscriptRange, end_of
 
@@ -31,8 +34,8 @@ MAX_SEARCHED_TURNS = 1_000
 
 
 class DataParams(OfSession):
-    since: datetime | None = Field(None, description="only what was said after this")
-    until: datetime | None = Field(None, description="only what was said before this")
+    since: Moment | None = Field(None, description="only what was said after this")
+    until: Moment | None = Field(None, description="only what was said before this")
     tail_chars: Annotated[int, Field(ge=1, le=200_000)] = DEFAULT_TAIL_CHARACTERS
 
 
@@ -64,13 +67,24 @@ async def show_data(context: Context, caller: Caller, params: DataParams) -> Ses
     requested = TranscriptRange(
         _span(session, *between), params.tail_chars, _texts(all_turns[omitted:])
     )
-    passages = await context.conversations.read(context.database, session, requested)
+    found = await context.conversations.read(context.database, session, requested)
+    passages = mark_passages(found, await _denials(context, session, found))
     shown = ""
     is_recorded = bool(passages) or (bool(all_turns) and session.activity is Activity.IDLE)
     # A screen shows only the present.
     if params.until is None and (session.activity in ASKING or not is_recorded):
         shown = await _shown(context, caller, session, params.tail_chars)
     return SessionData(session, last_turns, omitted, passages, shown)
+
+
+async def _denials(
+    context: Context, session: Session, passages: Sequence[Passage]
+) -> list[Decided]:
+    """Return the denials since the first of some passages."""
+    if not passages:
+        return []
+    since = partial(audit.denied_since, session=session.id, moment=passages[0].at)
+    return await context.database.read(since)
 
 
 def _span(session: Session, since: datetime | None, until: datetime | None) -> TimeSpan:

@@ -57,7 +57,7 @@ async def diff(context: Context, caller: Caller, params: DiffParams) -> SessionD
 def _folder_of(session: Session) -> Path:
     folder = Path(session.project_path, session.subdir)
     if not session.project_path or not folder.is_dir():
-        raise CommandRefused(f"the folder of {session.name} is not known, or is gone.")
+        raise CommandRefused(f"The folder of {session.name} is not known, or is gone.")
     return folder
 
 

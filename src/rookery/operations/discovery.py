@@ -63,7 +63,7 @@ def _shown(pane: ListedPane, name: str) -> PaneShown:
 async def discover(context: Context, caller: Caller, params: Nothing) -> Discovered:
     """Search the user's tmux servers for agents now."""
     if not context.settings.discovery.enabled:
-        raise CommandRefused("the configuration has discovery.enabled = false.")
+        raise CommandRefused("The configuration has discovery.enabled = false.")
     before = {each.id for each in await context.database.read(_observed)}
     await context.discovery.discover()
     observed = await context.database.read(_observed)

@@ -170,7 +170,7 @@ async def list_foregrounds(
     context: Context, caller: Caller, params: ForegroundsParams
 ) -> Foregrounds:
     """List the sessions that are in the foreground of a channel."""
-    _require_a_channel(params.channel)
+    require_a_channel(params.channel)
 
     def read(db: Connection) -> Foregrounds:
         allowed = reach(context, db, caller, Need.READ)
@@ -183,12 +183,13 @@ async def list_foregrounds(
 
 
 async def _target(context: Context, caller: Caller, params: OnChannel) -> Session:
-    _require_a_channel(params.channel)
+    require_a_channel(params.channel)
     # Showing a session sends it no text, so an agent may also show a plain program.
     return await target(context, caller, params.session, Need.READ)
 
 
-def _require_a_channel(channel: str) -> None:
+def require_a_channel(channel: str) -> None:
+    """Refuse a channel that shows no sessions. Raises ``BadInput``."""
     if channel not in CHANNELS:
         channels = ", ".join(CHANNELS)
         raise BadInput(

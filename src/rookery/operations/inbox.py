@@ -16,7 +16,7 @@ from rookery.store import backlog, flags
 
 
 class InboxParams(Params):
-    session: str = Field("", description="whose; else of all")
+    session: str = Field("", description="only those of this session")
     all: bool = Field(False, description="also those that were withdrawn or cleared")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rookery.doctor import Check
+from rookery.doctor.checks import Check
 from rookery.model.errors import RuntimeFailed
 from rookery.model.lifecycle import Status
 from rookery.model.sessions import Session

@@ -15,21 +15,18 @@ from sqlite3 import Connection
 import anyio
 from pydantic import Field
 
-from rookery.doctor import (
-    Check,
-    HoldState,
-    Trouble,
-    examine,
-    hook_switches,
-    missing_hooks,
-    rules_in_force,
-)
+from rookery.doctor.checks import Check
+from rookery.doctor.configuration import rules_in_force
+from rookery.doctor.examination import examine
+from rookery.doctor.hooks import hook_switches, missing_hooks
+from rookery.doctor.store_trouble import HoldState, Trouble
 from rookery.environment import session_environment
 from rookery.model.errors import BadInput
 from rookery.model.sessions import Session
 from rookery.operations import lost_terminals
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
+from rookery.operations.metrics import check_metrics
 from rookery.operations.missing_hooks import sessions_without_hooks
 from rookery.operations.operation import Nothing, Params
 from rookery.permissions.project_files import hooks_switched_off, in_thread
@@ -84,6 +81,7 @@ async def check_up(context: Context, caller: Caller, params: Nothing) -> Checkup
     )
     checks = await anyio.to_thread.run_sync(looked_at)
     checks.append(context.loopback.check)
+    checks.append(check_metrics(context.settings, context.loopback))
     checks.append(rules_in_force(rules_file))
     live = await context.database.read(sessions.live)
     checks.append(hook_switches(await in_thread(partial(_switched_off, live), otherwise={})))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from sqlite3 import Connection
 from typing import Annotated, Literal, TypeAlias
 
@@ -35,7 +35,7 @@ from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.keys import correct_missed_end
 from rookery.operations.long_poll import until
-from rookery.operations.operation import OfSession, Params
+from rookery.operations.operation import Moment, OfSession, Params
 from rookery.operations.outcome_listeners import Link, link, speaker_of
 from rookery.operations.sessions import doing, require_alive
 from rookery.sessions import commands
@@ -73,10 +73,10 @@ class MessageParams(Params):
     message: MessageNumber
     until: Literal["left", "input"] = Field(
         "left",
-        description="what to wait for: that the words left, or it is known why not; or that"
-        " their session needs somebody, or nothing more will come",
+        description="what to wait for: that the message left, or it is known why not; or that"
+        " its session needs a person, or nothing more will come",
     )
-    known: datetime | None = Field(
+    known: Moment | None = Field(
         None, description="since when their session asks something, if that is known already"
     )
     timeout: Annotated[float, Field(ge=0, le=86_400)] = 0.0
@@ -258,7 +258,7 @@ def _why_withdrawn(now: Delivery) -> str:
 def _why(session: Session, message: Message) -> str:
     hint = f"See it later with:  rookery output {session.name}"
     if message.step is Step.UNSURE:
-        return f"{session.name} may not have got the words. {hint}"
+        return f"{session.name} may not have received the message. {hint}"
     if message.waits_for:
-        return f"the words for {session.name} wait: {message.waits_for}"
+        return f"the message for {session.name} waits: {message.waits_for}"
     return f"{session.name} {doing(session)}. {hint}"

@@ -40,7 +40,7 @@ def _why_missing(context: Context, session: Session) -> str:
     agent = context.agents.get(session.agent)
     if agent is None or agent.settings is None or session.status.is_over:
         return ""
-    if not session.is_ours or not agent.abilities.needs_installed_hooks:
+    if session.is_driven or not session.is_ours or not agent.abilities.needs_installed_hooks:
         return ""
     settings = context.settings
     own = {**settings.environment, **settings.agent(agent.name).environment}

@@ -247,4 +247,5 @@ EXAMPLES = {
     NotificationKind.FINISHED: "This is a test. All 12 tests pass.",
     NotificationKind.FAILED: "This is a test. The connection was lost.",
     NotificationKind.LIMIT: "This is a test. The usage limit is reached.",
+    NotificationKind.OVERLAP: "This is a test. Another session has changed README.md, too.",
 }

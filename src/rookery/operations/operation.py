@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
-from typing import Any, Generic, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from rookery.model.errors import BadInput
 from rookery.model.scopes import Need
 from rookery.operations.context import Caller, Context
+
+_NUMBER = re.compile(r"\s*[-+]?[\d._]+\s*")
+
+
+def _read_moment(value: object) -> object:
+    """Read a time in ISO 8601; a number, which pydantic would accept, is refused."""
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        return datetime.fromisoformat(value)
+    if not isinstance(value, datetime):
+        raise ValueError("a time in ISO 8601 is expected")  # noqa: TRY004 - pydantic's way
+    return value
+
+
+#: A time that a caller gives.
+Moment: TypeAlias = Annotated[datetime, BeforeValidator(_read_moment)]
 
 
 class Params(BaseModel):

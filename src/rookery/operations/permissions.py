@@ -112,7 +112,7 @@ async def answer(context: Context, caller: Caller, params: PermissionAnswerParam
         context.permissions.answer(db, request, verdict)
         if caller.identity.scope is not Scope.SESSION:
             same_dialog.note_seen(db, request)
-        return with_note(requests.get(db, request.id), target.keys, params)
+        return with_note(requests.get(db, request.id), target, params)
 
     return await once(context, caller, Request, write)
 

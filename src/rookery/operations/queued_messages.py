@@ -8,7 +8,13 @@ from sqlite3 import Connection
 
 from pydantic import Field
 
-from rookery.model.errors import CommandRefused, Forbidden, MessageUnknown, RuntimeFailed
+from rookery.model.errors import (
+    CommandRefused,
+    Forbidden,
+    MessageUnknown,
+    RuntimeFailed,
+    SessionOver,
+)
 from rookery.model.facts import (
     MessageEdited,
     MessagesCleared,
@@ -24,14 +30,14 @@ from rookery.model.messages import (
     clean,
 )
 from rookery.model.scopes import Need
+from rookery.model.sessions import Session
 from rookery.operations.access import target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.messages import MessageNumber
 from rookery.operations.operation import Params
-from rookery.operations.sessions import require_alive
 from rookery.sessions import commands
-from rookery.store import message_queue, messages, sessions
+from rookery.store import message_queue, messages, session_families, sessions
 from rookery.store.message_queue import QueuedMessage
 
 #: Seconds between two looks at a message that may be about to be typed, and how many looks:
@@ -52,7 +58,7 @@ class ResendParams(QueuedParams):
 
 
 class ClearParams(Params):
-    session: str = Field("", description="whose; else of all")
+    session: str = Field("", description="only those of this session")
     waiting: bool = Field(False, description="withdraw the messages that wait, too")
 
 
@@ -86,7 +92,7 @@ async def edit(context: Context, caller: Caller, params: EditParams) -> Message:
     found = await _settled_attempt(context, caller, params.message)
     if found.kind is not MessageKind.PERSON:
         raise CommandRefused(
-            f"message {found.id} was written by {found.author}; withdraw it instead:"
+            f"Message {found.id} was written by {found.author}; withdraw it instead:"
             f"  rookery inbox rm {found.id}"
         )
     session = await context.database.read(lambda db: sessions.get(db, found.recipient))
@@ -104,15 +110,20 @@ async def edit(context: Context, caller: Caller, params: EditParams) -> Message:
 
 
 async def resend(context: Context, caller: Caller, params: ResendParams) -> Message:
-    """Send an undelivered message again, as a new message."""
+    """Send an undelivered message again, as a new message.
+
+    If its session has ended and was resumed, the session that continues it gets the message.
+    """
 
     def write(db: Connection) -> Message:
         found = _find(db, params.message)
         _require_lost(found, sure=params.sure)
-        require_alive(sessions.get(db, found.recipient))
-        written = MessageWritten(found.recipient, found.author, found.is_alone, found.id)
+        recipient = session_families.successor(db, found.recipient) or found.recipient
+        _require_recipient(sessions.get(db, recipient), found)
+        written = MessageWritten(recipient, found.author, found.is_alone, found.id)
         cause, now = context.journal.append(db, written), context.journal.clock.now()
-        return _shown(db, message_queue.repeat(db, found, cause=cause, at=now))
+        again = message_queue.repeat(db, found, recipient, cause=cause, at=now)
+        return _shown(db, again)
 
     return await once(context, caller, Message, write)
 
@@ -184,16 +195,25 @@ def _shown(db: Connection, message: MessageId) -> Message:
     return found
 
 
+def _require_recipient(session: Session, message: QueuedMessage) -> None:
+    """Refuse a message to a session that has ended and was not resumed."""
+    if session.status.is_over:
+        raise SessionOver(
+            f"{session.name}. Resume it, then send message {message.id} again:"
+            f"  rookery resume {session.name}"
+        )
+
+
 def _require_lost(message: QueuedMessage, *, sure: bool) -> None:
     """Refuse to repeat a message that waits or has arrived. Raises ``CommandRefused``."""
     if message.step is Step.UNSURE and not sure:
         raise CommandRefused(
-            f"message {message.id} may have arrived. To send it again nevertheless:"
+            f"Message {message.id} may have arrived. To send it again nevertheless:"
             f"  rookery inbox resend --yes {message.id}",
             unsure=str(message.id),
         )
     if message.step not in {Step.FAILED, Step.UNSURE, Step.WITHDRAWN}:
-        raise CommandRefused(f"message {message.id} {_FATES[message.step]}.")
+        raise CommandRefused(f"Message {message.id} {_FATES[message.step]}.")
 
 
 #: What became of a message, to follow its number.
@@ -215,4 +235,4 @@ def _too_late(db: Connection, message: QueuedMessage, what: str) -> str:
         how = "has expired" if now.withdrawn_by == EXPIRY else "is withdrawn already"
     else:
         how = _FATES[now.step]
-    return f"message {message.id} {how}; it cannot be {what}."
+    return f"Message {message.id} {how}; it cannot be {what}."

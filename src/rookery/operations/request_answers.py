@@ -11,6 +11,7 @@ from pydantic import Field
 
 from rookery.model.errors import BadInput, CommandRefused
 from rookery.model.permissions import DIALOG, Outcome, Request, Verdict
+from rookery.model.sessions import ACP
 from rookery.operations.answer_parsing import given_answers, listed
 from rookery.operations.context import Context
 from rookery.operations.operation import Params
@@ -34,8 +35,15 @@ class PermissionAnswerParams(Params):
 
 #: The note when a call cannot be allowed for its session: other calls look the same.
 ONCE_ONLY = (
-    "It is allowed this once only, because the call was not told exactly or not as a whole,"
+    "It is allowed this once only, because the call was not reported exactly or completely,"
     " and other calls would look the same."
+)
+
+
+#: The note when a reason was given and the protocol has no field for it.
+NO_REASON_OVER_ACP = (
+    "Over ACP a refusal carries no reason, except for files and commands that Rookery handles."
+    " If the agent needs it, send it as a message."
 )
 
 
@@ -47,13 +55,14 @@ class AnswerTarget:
     session: str  #: its name
     keys: KeyDialect | None  #: ``None`` if keys answer no dialog of it
     has_terminal: bool
+    runtime: str
 
 
 def target_of(context: Context, db: Connection, request: Request) -> AnswerTarget:
     session = stored_sessions.get(db, request.session)
     agent = context.agents.get(session.agent)
     keys = agent.screen.keys if agent and agent.screen else None
-    return AnswerTarget(request, session.name, keys, session.has_terminal)
+    return AnswerTarget(request, session.name, keys, session.has_terminal, session.runtime)
 
 
 def with_accepted_answers(context: Context, db: Connection, request: Request) -> Request:
@@ -73,15 +82,17 @@ def with_accepted_answers(context: Context, db: Connection, request: Request) ->
 
 
 def with_note(
-    request: Request, keys: KeyDialect | None, params: PermissionAnswerParams
+    request: Request, target: AnswerTarget, params: PermissionAnswerParams
 ) -> Request:
     """Add what the person must know about the effect of the answer."""
     if params.for_session and not request.is_exact:
         return replace(request, note=ONCE_ONLY)
-    is_lost = request.by_keys and request.outcome is Outcome.DENIED and request.reason
-    if not is_lost or keys is None:
+    has_reason = request.outcome is Outcome.DENIED and bool(request.reason)
+    if has_reason and target.runtime == ACP:
+        return replace(request, note=NO_REASON_OVER_ACP)
+    if not (has_reason and request.by_keys) or target.keys is None:
         return request
-    return replace(request, note=keys.reason_note(call_of(request)))
+    return replace(request, note=target.keys.reason_note(call_of(request)))
 
 
 def verdict_of(target: AnswerTarget, params: PermissionAnswerParams, *, by: str) -> Verdict:
@@ -91,7 +102,7 @@ def verdict_of(target: AnswerTarget, params: PermissionAnswerParams, *, by: str)
     require_reach(target)
     if is_dialog and request.input.get("is_cut") and params.decision != "deny":
         raise CommandRefused(
-            "its screen shows only a part of the request, and no hook has reported the rest."
+            "Its screen shows only a part of the request, and no hook has reported the rest."
             f" Read and answer it there:  rookery attach {target.session}"
         )
     if params.decision == "answer":
@@ -126,11 +137,11 @@ def require_keys(target: AnswerTarget, answers: Mapping[str, tuple[str, ...]]) -
     options = "; ".join(listed(each) for each in request.questions if each.options)
     if len(request.questions) > 1:
         raise CommandRefused(
-            "its dialog with several questions is answered in its own terminal, key by key:"
+            "Its dialog with several questions is answered in its own terminal, key by key:"
             f"  rookery keys {name} KEY  |  rookery attach {name}"
         )
     raise CommandRefused(
-        f"in its own terminal it takes one of its options: {options}. For free text:"
+        f"In its own terminal it takes one of its options: {options}. For free text:"
         f" rookery attach {name}"
         if options
         else f"it can only be answered in its terminal:  rookery attach {name}"

@@ -17,7 +17,7 @@ from rookery.model.sessions import Turn
 from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
-from rookery.operations.operation import OfSession
+from rookery.operations.operation import Moment, OfSession
 from rookery.permissions.project_files import in_thread
 from rookery.store import backlog, present_sessions, requests, session_families, turns
 from rookery.store.session_families import Relative
@@ -25,7 +25,7 @@ from rookery.tracking.git_branches import branches_of
 
 
 class AnswersSeenParams(OfSession):
-    until: datetime = Field(description="when the last answer that was shown was given")
+    until: Moment = Field(description="when the last answer that was shown was given")
 
 
 @dataclass(frozen=True, slots=True)

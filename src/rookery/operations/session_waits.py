@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from sqlite3 import Connection
 from typing import Annotated, Literal, TypeAlias
 
@@ -17,7 +16,7 @@ from rookery.model.sessions import Session
 from rookery.operations.access import target
 from rookery.operations.context import Caller, Context
 from rookery.operations.long_poll import until
-from rookery.operations.operation import OfSession, Params
+from rookery.operations.operation import Moment, OfSession, Params
 from rookery.operations.sessions import doing
 from rookery.store import backlog, flags, messages
 from rookery.store import sessions as stored_sessions
@@ -32,7 +31,7 @@ Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
 
 #: Requests that a caller knows of: they do not end its wait.
 Known: TypeAlias = Annotated[
-    tuple[datetime, ...],
+    tuple[Moment, ...],
     Field(max_length=MAX_AWAITED_SESSIONS),
 ]
 

@@ -12,23 +12,26 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rookery.hook_setup.programs import find_problem
+from rookery.model.actors import RUN
 from rookery.model.errors import CommandRefused, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.names import checked
 from rookery.model.present_sessions import PresentSession
 from rookery.model.reason_texts import first_line
-from rookery.model.scopes import Need
+from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import Session, Turn
 from rookery.operations.access import reach, target
+from rookery.operations.config_changes import config_note
 from rookery.operations.context import Caller, Context
+from rookery.operations.denied_calls import mark_calls
 from rookery.operations.idempotency import once
 from rookery.operations.long_poll import until
 from rookery.operations.lost_sessions import count_lost
 from rookery.operations.operation import Nothing, OfSession, Params
 from rookery.permissions.project_files import in_thread
 from rookery.sessions import commands
-from rookery.store import backlog, flags, overlaps, present_sessions, tool_calls, turns
+from rookery.store import audit, backlog, flags, overlaps, present_sessions, tool_calls, turns
 from rookery.store import dialogs as stored_dialogs
 from rookery.store import sessions as stored_sessions
 from rookery.store.dialogs import PendingRequest
@@ -63,6 +66,7 @@ class ScreenParams(OfSession):
 
 class EndParams(OfSession):
     force: bool = Field(False, description="also one that Rookery did not start")
+    done: bool = Field(False, description="the command that started it has its answer")
 
 
 class RenameParams(OfSession):
@@ -86,6 +90,7 @@ class Sessions:
     lost: int = 0
     #: For sessions that have changed the same file as another live session.
     overlaps: dict[SessionId, str] = field(default_factory=dict)
+    config_note: str = ""  #: what to do about a configuration that the daemon does not use yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ class ScreenLines:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedSessions:
     ended: list[str]  #: names
 
 
@@ -142,6 +147,7 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
             hooks_problem,
             count_lost(context, db, now) if allowed is None else 0,
             {each.id: shared[each.id] for each in visible if each.id in shared},
+            config_note(context) if allowed is None else "",
         )
 
     return await context.database.read(read)
@@ -223,7 +229,8 @@ async def show_turns(context: Context, caller: Caller, params: TurnsParams) -> T
 def _calls(db: Connection, session: SessionId, of_turns: Sequence[Turn]) -> list[ToolCall]:
     """Return the tool calls from the first of some turns on."""
     first = of_turns[0].number if of_turns else 0
-    return tool_calls.since(db, session, turn=first, limit=MAX_TOOL_CALLS)
+    calls = tool_calls.since(db, session, turn=first, limit=MAX_TOOL_CALLS)
+    return mark_calls(calls, audit.denied_since(db, session, calls[0].at)) if calls else []
 
 
 async def _await_turns(
@@ -259,24 +266,26 @@ async def screen(context: Context, caller: Caller, params: ScreenParams) -> Scre
 async def end(context: Context, caller: Caller, params: EndParams) -> Session:
     """End a session; accepted once it is stored. Ending it again does nothing."""
     session = await target(context, caller, params.session, Need.END)
+    is_done = params.done and caller.identity.scope is Scope.OWNER
+    by = RUN if is_done else caller.name
 
     def write(db: Connection) -> Session:
-        commands.end(db, context.journal, session.id, by=caller.name, force=params.force)
+        commands.end(db, context.journal, session.id, by=by, force=params.force)
         return stored_sessions.get(db, session.id)
 
     return await once(context, caller, Session, write)
 
 
-async def end_all(context: Context, caller: Caller, params: Nothing) -> Ended:
+async def end_all(context: Context, caller: Caller, params: Nothing) -> EndedSessions:
     """End every live session that Rookery started."""
 
-    def write(db: Connection) -> Ended:
+    def write(db: Connection) -> EndedSessions:
         ended = [each for each in stored_sessions.live(db) if each.is_ours]
         for session in ended:
             commands.end(db, context.journal, session.id, by=caller.name)
-        return Ended([session.name for session in ended])
+        return EndedSessions([session.name for session in ended])
 
-    return await once(context, caller, Ended, write)
+    return await once(context, caller, EndedSessions, write)
 
 
 async def rename(context: Context, caller: Caller, params: RenameParams) -> Session:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from sqlite3 import Connection
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
@@ -13,23 +13,53 @@ from rookery.agent_settings import ProfileSettings
 from rookery.agents.names import DEFAULT, NAMES, SHELL
 from rookery.environment import session_environment
 from rookery.model.errors import BadInput, Forbidden
+from rookery.model.money import in_micro_dollars
 from rookery.model.scopes import Scope
-from rookery.model.sessions import Session
+from rookery.model.sessions import ACP, TMUX, Session
 from rookery.operations.children import as_child
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.operation import Params
 from rookery.operations.outcome_listeners import Link, link, speaker_of
-from rookery.sessions import starts
+from rookery.sessions import start_plans, starts
 from rookery.sessions.profiles import find_profile
 from rookery.store import messages
 from rookery.workspaces.planning import WorktreeRequest
 
+#: Leaves the choice of the runtime to the configuration.
+AUTO = "auto"
+
 #: Arguments for the agent's program that one start may give.
 MAX_ARGUMENTS = 100
 
+#: The channel through which a session was asked for; a text for people and for its channels.
+Origin: TypeAlias = Annotated[
+    str,
+    Field(
+        max_length=200,
+        pattern=r"^[^\x00-\x1f\x7f]*$",
+        description="the channel that asks for it, such as telegram|12345; without, the caller",
+    ),
+]
 
-class StartParams(Params):
+
+class DrivingParams(Params):
+    """What only a driven session can be given, when it starts or goes on."""
+
+    budget_usd: Annotated[float, Field(gt=0, le=1_000_000)] | None = Field(
+        None, description="what a driven session may use; without, limits.budget_usd"
+    )
+    system_prompt: str = Field(
+        "", max_length=100_000, description="added to the instructions of a driven agent"
+    )
+    allowed_tools: Annotated[tuple[str, ...], Field(max_length=MAX_ARGUMENTS)] = Field(
+        (), description="that a driven agent may use unasked"
+    )
+    single_turn: bool = Field(False, description="a driven session that ends after its turn")
+    queue: bool = Field(False, description="wait for a place if too many driven sessions live")
+
+
+class StartParams(DrivingParams):
     agent: str = Field(
         "", description="without, that of the profile or `default_agent` of the configuration"
     )
@@ -38,7 +68,9 @@ class StartParams(Params):
     prompt: str = ""
     model: str = ""
     permission_mode: str = ""
-    runtime: str = "tmux"
+    runtime: str = Field(
+        AUTO, description="tmux, or for driven sessions sdk, acp, codex or opencode"
+    )
     command: tuple[str, ...] = ()
     arguments: Annotated[tuple[str, ...], Field(max_length=MAX_ARGUMENTS)] = Field(
         (), description="for the agent's program, in this session; not for a shell"
@@ -51,13 +83,14 @@ class StartParams(Params):
     worktree: bool = Field(False, description="give it a git worktree of its own")
     branch: str = Field("", description="of the worktree; without, rookery/NAME")
     base: str = Field("", description="the commit or branch to begin with; without, HEAD")
+    origin: Origin = ""
 
 
 async def start(
     context: Context,
     caller: Caller,
     params: StartParams,
-    conversation: starts.Conversation | None = None,
+    conversation: start_plans.Conversation | None = None,
 ) -> Session:
     """Start an agent; accepted once it is stored."""
     profile = find_profile(context.settings, params.profile) if params.profile else None
@@ -65,19 +98,20 @@ async def start(
     params = _without_agents_environment(caller, params)
     _require_owner_for_shell(caller, params)
     _check_worktree(caller, params)
-    fields = params.model_dump(exclude={"listen", "worktree", "branch", "base"})
-    calling_session = caller.identity.session
-    start_request = starts.StartRequest(
-        **fields, parent=calling_session, conversation=conversation
+    params = _with_runtime(context, caller, params)
+    start_request = start_plans.StartRequest(
+        **params.model_dump(exclude=_NOT_REQUESTED),
+        driving=_driving(context, params),
+        parent=caller.identity.session,
+        conversation=conversation,
     )
-    configured = {**context.settings.environment, **(profile.environment if profile else {})}
-    environment = session_environment(context.login, params.environment, configured)
-    plan = starts.plan(
+    limits = context.settings.limits
+    plan = start_plans.plan(
         start_request,
         context.agents,
-        command=_command(context, params.agent, profile),
-        path=environment.get("PATH", os.defpath),
-        limit=context.settings.limits.tmux_sessions,
+        command=_command(context, params, profile),
+        path=_search_path(context, params, profile),
+        limit=limits.tmux_sessions if params.runtime == TMUX else limits.driven_sessions,
     )
     if params.worktree:
         request = WorktreeRequest(params.branch, params.base)
@@ -93,6 +127,45 @@ async def start(
     return await once(context, caller, Session, accept)
 
 
+#: The options that are not passed on as they are.
+_NOT_REQUESTED = {
+    *("listen", "worktree", "branch", "base"),
+    *("budget_usd", "system_prompt", "allowed_tools", "single_turn", "queue"),
+}
+
+
+def _with_runtime(context: Context, caller: Caller, params: StartParams) -> StartParams:
+    """Choose the configured runtime if the request names none."""
+    if params.allowed_tools and caller.identity.scope is not Scope.OWNER:
+        raise Forbidden("only the owner may let a session use tools unasked.")
+    if params.runtime != AUTO:
+        return params
+    configured = context.settings.agent(params.agent).runtime
+    agent = context.agents.get(params.agent)
+    if agent and agent.is_driven_only:
+        configured = next(iter(agent.driven))
+    return params.model_copy(update={"runtime": configured})
+
+
+def _driving(context: Context, params: StartParams) -> start_plans.Driving:
+    """Return what only a driven session is given."""
+    budget, agent = params.budget_usd, context.agents.get(params.agent)
+    if budget is not None and agent and params.runtime in agent.without_cost:
+        raise BadInput(
+            f"{agent.name} does not report what it costs in the runtime {params.runtime},"
+            " so that a budget would have no effect."
+        )
+    if budget is None and params.runtime != TMUX:
+        budget = context.settings.limits.budget_usd
+    return start_plans.Driving(
+        budget=None if budget is None else in_micro_dollars(budget),
+        system_prompt=params.system_prompt,
+        allowed_tools=params.allowed_tools,
+        single_turn=params.single_turn,
+        queue=params.queue,
+    )
+
+
 def _with_profile(params: StartParams, profile: ProfileSettings) -> StartParams:
     """Fill in what a profile says and the request does not. Raises ``BadInput``."""
     if params.agent not in {"", profile.agent}:
@@ -105,16 +178,30 @@ def _with_profile(params: StartParams, profile: ProfileSettings) -> StartParams:
     return params.model_copy(update=filled)
 
 
-def _command(context: Context, agent: str, profile: ProfileSettings | None) -> tuple[str, ...]:
+def _command(
+    context: Context, params: StartParams, profile: ProfileSettings | None
+) -> tuple[str, ...]:
     """Return the configured command with its arguments; empty for the agent's program alone."""
+    agent, configured = params.agent, context.settings.agent(params.agent)
+    if params.runtime == ACP and configured.acp:
+        return configured.acp
+    known = context.agents.get(agent)
+    if known and params.runtime in known.driven_programs:
+        return ()  # the command and its arguments are for another program
     if profile and profile.command:
         return (*profile.command, *profile.arguments)
-    configured = context.settings.agent(agent)
     arguments = (*configured.arguments, *(profile.arguments if profile else ()))
     command = configured.command or context.commands.get(agent, ())
     if not command and arguments and agent in context.agents:
         command = (context.agents[agent].program,)
     return (*command, *arguments) if command else ()
+
+
+def _search_path(context: Context, params: StartParams, profile: ProfileSettings | None) -> str:
+    """Return the folders in which the session's program is looked for."""
+    configured = {**context.settings.environment, **(profile.environment if profile else {})}
+    environment = session_environment(context.login, params.environment, configured)
+    return environment.get("PATH", os.defpath)
 
 
 def _with_agent(context: Context, params: StartParams) -> StartParams:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from sqlite3 import Connection
+from typing import Literal
 
 from rookery.model.scopes import Scope
 from rookery.operations.context import Caller, Context
@@ -15,7 +16,7 @@ from rookery.store.tokens import Token
 
 
 class MintParams(Params):
-    scope: Scope
+    scope: Literal["owner", "reader"]
 
 
 class RevokeParams(Params):
@@ -43,7 +44,7 @@ async def mint(context: Context, caller: Caller, params: MintParams) -> Minted:
     secret, at = tokens.new_secret(), context.journal.clock.now()
 
     def make(db: Connection) -> Minted:
-        token = tokens.mint(db, secret, params.scope, by=caller.identity, at=at)
+        token = tokens.mint(db, secret, Scope(params.scope), by=caller.identity, at=at)
         return Minted(token, None)  # stored under the key, so without the secret
 
     minted = await once(context, caller, Minted, make)

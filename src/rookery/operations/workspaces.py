@@ -129,7 +129,7 @@ async def show_workspace(
     def read(db: Connection) -> _Listed:
         found = stored_workspaces.of_path(db, path)
         if found is None:
-            raise CommandRefused(f"the worktree of {session.name} is not known any more.")
+            raise CommandRefused(f"The worktree of {session.name} is not known any more.")
         return _Listed(found, session, stored_workspaces.is_in_use(db, path))
 
     return await _view(context, asyncio.Semaphore(1), await context.database.read(read))
@@ -179,7 +179,7 @@ async def prune_workspaces(
 ) -> PrunedWorkspaces:
     """Remove kept worktrees that have become safe; with force also others, by name."""
     if params.force and not params.names:
-        raise CommandRefused("name what to remove with everything in it:  --force NAME")
+        raise CommandRefused("Name what to remove with everything in it:  --force NAME")
 
     def write(db: Connection) -> PrunedWorkspaces:
         chosen = _chosen(db, params.names)
@@ -221,7 +221,7 @@ def _request(
     """Let a worktree be checked again or removed. Raises ``CommandRefused`` if it is used."""
     if stored_workspaces.is_in_use(db, workspace.path):
         name = stored_sessions.get(db, workspace.session).name
-        raise CommandRefused(f"a session works in the worktree of {name}. End it first.")
+        raise CommandRefused(f"A session works in the worktree of {name}. End it first.")
     if force:
         stored_workspaces.discard(db, workspace.path, reason="")
     else:
@@ -259,7 +259,7 @@ async def find_workspace(context: Context, session: Session) -> Workspace | None
     found = await context.database.read(read)
     if found is None or found.state in {WorkspaceState.REMOVED, WorkspaceState.REMOVING}:
         why = f": {found.reason}" if found and found.reason else ""
-        raise CommandRefused(f"the worktree of {session.name} was removed{why}.")
+        raise CommandRefused(f"The worktree of {session.name} was removed{why}.")
     if found.state is WorkspaceState.REQUESTED:
-        raise CommandRefused(f"the worktree of {session.name} is not ready yet.")
+        raise CommandRefused(f"The worktree of {session.name} is not ready yet.")
     return found

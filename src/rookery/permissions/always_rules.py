@@ -51,12 +51,12 @@ def require_expressible(request: Request) -> None:
     """Refuse a request whose call no rule describes exactly. Raises ``CommandRefused``."""
     if request.kind == "question" or request.tool in {DIALOG, STOP, PLAN}:
         raise CommandRefused(
-            "only a tool call that its agent has reported can be allowed always. Answer this"
+            "Only a tool call that its agent has reported can be allowed always. Answer this"
             " request once:  rookery permissions"
         )
     if not request.is_exact:
         raise CommandRefused(
-            "the agent did not report the whole call exactly, so a rule would also allow other"
+            "The agent did not report the whole call exactly, so a rule would also allow other"
             f" calls. Allow it once:  rookery allow {request.id}"
         )
 
@@ -98,7 +98,7 @@ def _exactly(call: Call) -> dict[str, Pattern]:
     patterns = {name: Pattern(_value(call, name), "literal") for name in fields}
     if sum(len(name) + len(each.text) for name, each in patterns.items()) > MAX_RULE_CHARACTERS:
         raise CommandRefused(
-            f"the call has more than {MAX_RULE_CHARACTERS:,} characters, too many for a rule."
+            f"The call has more than {MAX_RULE_CHARACTERS:,} characters, too many for a rule."
             " Give a pattern, or write a rule by hand:  rookery config path"
         )
     return patterns
@@ -111,7 +111,7 @@ def _value(call: Call, name: str) -> str:
         return field_text(value)
     if name in call.uncertain or len(paths := call.real_paths.get(name, frozenset())) != 1:
         raise CommandRefused(
-            f"the path in {name} may name several files, so no exact rule can be made."
+            f"The path in {name} may name several files, so no exact rule can be made."
         )
     return next(iter(paths))
 
@@ -186,7 +186,7 @@ def _pattern(pattern: Pattern) -> str:
 def _quoted(text: str) -> str:
     """Return a TOML string in which every character that is not visible is escaped."""
     if _SURROGATE.search(text):
-        raise CommandRefused("the call has characters that a file of rules cannot contain.")
+        raise CommandRefused("The call has characters that a file of rules cannot contain.")
     return '"' + "".join(map(_escaped, text)) + '"'
 
 

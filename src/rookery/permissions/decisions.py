@@ -65,6 +65,19 @@ class Permissions(RequestLifecycle):
     #: What happens to a request at its deadline.
     on_timeout: Literal["terminal", "deny"] = "terminal"
 
+    def consider_driven(
+        self, db: Connection, session: Session, call: Call, *, key: str
+    ) -> Verdict | WaitForAnswer:
+        """Decide a call of a driven agent, which waits and has no dialog of its own."""
+        rule = decide(self.rules_file.rules, call, session_families.circumstances(db, session))
+        if verdict := self._verdict(db, session, call, rule):
+            name = rule.name if rule and verdict.by == RULE else ""
+            self.record(db, replace(self.decided(session, call, verdict), rule=name))
+            return verdict
+        now = self.journal.clock.now()
+        asking = Asking(now, deadline=now + self.deadline, hook=key, has_dialog=False)
+        return WaitForAnswer(self._ask(db, session, call, asking))
+
     def consider(
         self, db: Connection, session: Session, call: Call, *, hook: str, can_ask: bool
     ) -> Ruling:

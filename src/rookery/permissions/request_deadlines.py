@@ -8,13 +8,11 @@ from functools import partial
 from sqlite3 import Connection
 
 from rookery import supervise
+from rookery.model.actors import CLOCK
 from rookery.model.permissions import Outcome, Verdict
 from rookery.permissions.decisions import Permissions
 from rookery.store import dialogs, requests
 from rookery.store.database import Database
-
-#: Who decides at a deadline.
-CLOCK = "the clock"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,9 @@ def add_rule(path: Path, rule: Rule) -> Rule:
             return known
         _append(file, before, rule)
     except ConfigBroken as error:
-        raise CommandRefused(f"the rule was not added. {error}") from error
+        raise CommandRefused(f"The rule was not added. {error}") from error
     except OSError as error:
-        raise CommandRefused(f"the rule was not added. {file}: {error.strerror}.") from error
+        raise CommandRefused(f"The rule was not added. {file}: {error.strerror}.") from error
     return rule
 
 

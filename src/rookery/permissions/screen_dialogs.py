@@ -23,10 +23,10 @@ from rookery.model.permissions import (
     Request,
     RequestId,
     digest,
-    shortened,
 )
 from rookery.model.screens import Dialog, View
 from rookery.model.sessions import Session
+from rookery.model.short_texts import shortened
 from rookery.permissions.request_lifecycle import RequestLifecycle
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock

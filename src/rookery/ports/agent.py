@@ -45,6 +45,14 @@ class LaunchSpec:
     badge: str = ""
     #: The environment of the launch, without what the command line itself adds.
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: For driven sessions only: text that is added to the agent's own instructions, the tools
+    #: that it may use unasked, and the limit of its cost in micro-dollars.
+    system_prompt: str = ""
+    allowed_tools: tuple[str, ...] = ()
+    budget: int | None = None
+    #: The agent's own running total of the conversation's cost before this launch: some agents
+    #: continue it in a resumed conversation. In micro-dollars.
+    earlier_cost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +64,30 @@ class CommandLine:
 
 
 @dataclass(frozen=True, slots=True)
+class DriverLine:
+    """How an agent is started by a driver, which then speaks the agent's protocol with it."""
+
+    driver: str  #: its name in ``rookery.drivers.catalog``
+    line: CommandLine  #: the program that speaks the protocol
+    options: Mapping[str, Any] = field(default_factory=dict)  #: for the driver, as JSON
+
+
+@dataclass(frozen=True, slots=True)
+class QueueAccess:
+    """The agent's own message queue, which reaches a session in a terminal without keys."""
+
+    name: str  #: in ``rookery.drivers.catalog``
+    arguments: tuple[str, ...]  #: make its program a server that changes the queue
+
+
+@dataclass(frozen=True, slots=True)
 class Abilities:
     """What an agent program can do, and how it differs from others."""
 
     takes_id: bool = False  #: Rookery may choose its native id
     can_resume: bool = False  #: it can continue a conversation that has ended
     can_fork: bool = False  #: it can start with a branch of a conversation
+    can_fork_driven: bool = False  #: only without a terminal can it do so
     #: It takes text that is typed during a turn into that turn, and reports it at once. Other
     #: agents are interrupted for a message that must not wait.
     can_steer: bool = False
@@ -243,6 +269,14 @@ class Agent:
     settings: SettingsDialect | None = None
     #: The arguments that a person may not add to its command line.
     reserved: ReservedArguments = field(default_factory=ReservedArguments)
+    #: How it is started without a terminal, by the name of the runtime (``sdk``, ``acp``, …).
+    driven: Mapping[str, Callable[[LaunchSpec], DriverLine]] = field(default_factory=dict)
+    queue: QueueAccess | None = None  #: ``None`` if it has no message queue
+    #: The runtimes of ``driven`` in which it does not report what it costs.
+    without_cost: frozenset[str] = frozenset()
+    #: The program to look for on the PATH if that runtime needs another one.
+    driven_programs: Mapping[str, str] = field(default_factory=dict)
+    is_driven_only: bool = False  #: it has no terminal program that Rookery knows
 
     @property
     def sets_hooks(self) -> bool:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
-from typing import Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self
 
-from rookery.model.facts import Fact, SessionId
+from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
-from rookery.model.obstacles import Obstacle
+from rookery.model.permissions import Verdict
 from rookery.ports.agent import Agent
+from rookery.ports.deliveries import Delivery, DeliveryLog
+from rookery.ports.sightings import Sighting
 from rookery.ports.terminal import Terminal, TerminalAddress
+
+
+@dataclass(frozen=True, slots=True)
+class DriverOptions:
+    """What a driver needs besides the program."""
+
+    driver: str  #: its name in ``rookery.drivers.catalog``
+    options: Mapping[str, Any] = field(default_factory=dict)
+    is_single_turn: bool = False
+    budget: int | None = None  #: micro-dollars
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +36,7 @@ class Launch:
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     folder: Path  #: its working directory
+    driver: DriverOptions | None = None  #: how it is driven; ``None`` in a terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,120 +75,6 @@ class SurvivingProcess:
     """What is left of a program whose terminal is gone: it can only be watched and stopped."""
 
     process: str  #: its pid and start time
-
-
-@dataclass(frozen=True, slots=True)
-class Exited:
-    """The program ended. Code and signal are both ``None`` if it is unknown how."""
-
-    session: SessionId
-    code: int | None
-    signal: int | None
-    screen: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Vanished:
-    """The pane or process of the session is gone: two checks did not find it."""
-
-    session: SessionId
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """The session's screen changed a moment ago."""
-
-    session: SessionId
-
-
-@dataclass(frozen=True, slots=True)
-class FellQuiet:
-    """The session printed something, and then nothing for a while."""
-
-    session: SessionId
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """The session printed more than could be read."""
-
-    session: SessionId
-
-
-@dataclass(frozen=True, slots=True)
-class Unsuspended:
-    """The session's program was suspended, and the runtime has made it continue."""
-
-    session: SessionId
-
-
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """The session's own stream reported these facts, so no hook has to."""
-
-    session: SessionId
-    facts: tuple[Fact, ...]
-
-
-Sighting: TypeAlias = Exited | Vanished | Changed | FellQuiet | Skipped | Unsuspended | Reported
-
-
-@dataclass(frozen=True, slots=True)
-class Submitted:
-    """The message was submitted, for instance by Enter; the agent's proof may follow."""
-
-    at: datetime
-    #: Nothing more can be observed: without a proof, the outcome stays unknown.
-    is_final: bool = False
-    is_in_input: bool = False  #: its text is still in the input: it may not have been accepted
-
-
-@dataclass(frozen=True, slots=True)
-class LeftInput:
-    """A message that was submitted earlier has left the input; only a proof can follow."""
-
-    by_hand: bool = False  #: a person submitted or removed it, not Rookery
-
-
-@dataclass(frozen=True, slots=True)
-class Blocked:
-    """The message cannot be delivered now."""
-
-    obstacle: Obstacle | None = None  #: ``None`` if a retry may follow at once
-    is_typed: bool = False  #: its text is already in the input
-    text: str = ""  #: the sentence for the user, if it is more than the obstacle's detail
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The program rejects this message permanently."""
-
-    reason: str
-    is_in_input: bool = False  #: its text must still be removed from the input
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """The message was typed, and no trace of it is left."""
-
-
-Delivery: TypeAlias = Submitted | LeftInput | Blocked | Refused | Unknown
-
-
-class DeliveryLog(Protocol):
-    """What a runtime records and looks up during a delivery."""
-
-    async def note_typed(self) -> None:
-        """Record that the text is in the input."""
-        ...
-
-    async def may_submit(self) -> bool:
-        """Return whether the message may be submitted now; deliveries can be put on hold."""
-        ...
-
-    async def previous(self) -> Parcel | None:
-        """Return the parcel that was delivered to the same session before this one."""
-        ...
 
 
 class StopMethod(Enum):
@@ -237,4 +135,12 @@ class Runtime(Protocol):
 
     def terminal(self, session: SessionId) -> Terminal:
         """Return the session's terminal. Raises ``NoTerminal`` if it has none."""
+        ...
+
+
+class AnswersAgents(Protocol):
+    """A runtime whose agents ask through their protocols. May raise ``RuntimeFailed``."""
+
+    async def answer(self, session: SessionId, request: str, verdict: Verdict) -> None:
+        """Answer what an agent asks; repeating has no effect."""
         ...

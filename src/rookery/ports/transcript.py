@@ -25,6 +25,8 @@ class Passage:
     at: datetime
     kind: Kind
     text: str
+    denied_by: str = ""  #: of a call: who or what denied it, as Rookery recorded it
+    rule: str = ""  #: the rule that denied it
 
 
 @dataclass(frozen=True, slots=True)

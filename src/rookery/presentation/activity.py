@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -14,6 +14,9 @@ from rookery.presentation.texts import count
 
 #: Precedes an answer that its person has not seen.
 UNREAD = "●"
+
+#: A driven agent that reports nothing for so long may hang.
+SILENCE = timedelta(seconds=15)
 
 #: Precedes a prompt.
 PROMPT = "❯"
@@ -36,7 +39,7 @@ def activity(session: ListedSession, around: Surroundings) -> str:
         return _with_queue(_asked(session), queued)
     if state in {"working", "starting"}:
         text = _working(session, around.now) if state == "working" else _subject(session)
-        return _with_queue(text, queued)
+        return _with_queue(f"{_silence(session, around.now)}{text}", queued)
     if state == "idle":
         return _idle(session, queued)
     return ended_by(session) or first_line(session.reason) or session.title
@@ -66,6 +69,17 @@ def _working(session: ListedSession, now: datetime) -> str:
     # The time comes first: a narrow table cuts the end of a long command.
     how_long = "done" if session.tool_ended_at else age(tool_at, now)
     return tool_text(f"{session.last_tool} ({how_long})", session.tool_argument)
+
+
+def _silence(session: ListedSession, now: datetime) -> str:
+    """Return how long a driven agent has reported nothing, unless one of its tools runs."""
+    if not session.is_driven or session.state != "working" or not session.last_activity_at:
+        return ""
+    is_in_tool = bool(session.tool_at) and not session.tool_ended_at
+    silent = now - datetime.fromisoformat(session.last_activity_at)
+    if is_in_tool or silent < SILENCE:
+        return ""
+    return f"silent for {age(session.last_activity_at, now)} · "
 
 
 def _idle(session: ListedSession, queued: WaitingInfo | None) -> str:

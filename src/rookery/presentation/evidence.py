@@ -8,7 +8,7 @@ from datetime import datetime
 from rookery.client.sessions import EvidenceInfo, SessionInfo
 from rookery.model.reason_texts import first_line
 from rookery.presentation.ages import age
-from rookery.presentation.states import does
+from rookery.presentation.states import state_word
 
 NOTHING_REPORTED = "Nothing was reported yet."
 
@@ -19,14 +19,20 @@ def headline(session: SessionInfo, ended: str, now: datetime) -> str:
     """Return a session's state and for how long; ``ended`` is what ended it, if known."""
     so_long = age(session.since, now)
     if ended:
-        return f"{session.name} was {ended} {so_long} ago."
-    reason = f": {first_line(session.reason)}" if session.reason else ""
-    return f"{session.name} {does(session.state)} for {so_long}{reason}"
+        return f"{session.name}: {ended} {so_long} ago."
+    reason = "" if session.has_failed_turn else first_line(session.reason)
+    state = f"{session.name}: {state_word(session)} for {so_long}"
+    return f"{state} ({reason})" if reason else state
 
 
 def out_of_date(trouble: str) -> str:
     """Return a warning that the state may be old because the daemon cannot write."""
     return f"This may be out of date. {trouble}"
+
+
+def rules_warning(problem: str) -> str:
+    """Return a warning that the current rules file is not in force."""
+    return f"The rules file is not in force. {problem}"
 
 
 def certainty(evidence: EvidenceInfo) -> str:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from rookery.client.permissions import RequestInfo
-from rookery.client.sessions import ListedSession
+from rookery.client.sessions import ListedSession, SessionInfo
 
 #: Commands that are named for one session.
 MAX_STEPS = 4
@@ -49,4 +49,12 @@ def _reading(name: str) -> list[tuple[str, str]]:
 def _watching(session: ListedSession, name: str) -> list[tuple[str, str]]:
     if session.is_headless:
         return [(f"why {name}", "see how its state is known")]
-    return [(f"attach {name}", "watch it and type"), (f"end {name}", "end it")]
+    end = (f"end {name}", "end it")
+    if session.is_driven:
+        return [(f"follow {name}", "watch what it does"), end]
+    return [(f"attach {name}", "watch it and type"), end]
+
+
+def watch_command(session: SessionInfo, name: str) -> str:
+    """Return the command that shows what a session does."""
+    return f"rookery {'follow' if session.is_driven else 'attach'} {name}"

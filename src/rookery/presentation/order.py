@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from rookery.client.sessions import ListedSession
@@ -32,17 +32,20 @@ def rank(session: ListedSession) -> Rank:
     return where, order, session.created_at
 
 
-def tree(sessions: Sequence[ListedSession]) -> Iterator[tuple[int, ListedSession]]:
+def tree(
+    sessions: Sequence[ListedSession], rank_of: Callable[[ListedSession], Rank] = rank
+) -> Iterator[tuple[int, ListedSession]]:
     """Yield each session after the one that started it, with its depth.
 
     A family is as urgent as its most urgent member.
     """
+    ranks = {each.id: rank_of(each) for each in sessions}
     listed = {each.id for each in sessions}
     children: dict[str | None, list[ListedSession]] = {}
     for each in sessions:
         above = each.parent if each.parent in listed else None
         children.setdefault(above, []).append(each)
-    urgency = {each.id: _urgency(each, children) for each in sessions}
+    urgency = {each.id: _urgency(each, children, ranks) for each in sessions}
 
     def below(parent: str | None, depth: int) -> Iterator[tuple[int, ListedSession]]:
         for each in sorted(children.get(parent, ()), key=lambda child: urgency[child.id]):
@@ -53,11 +56,13 @@ def tree(sessions: Sequence[ListedSession]) -> Iterator[tuple[int, ListedSession
 
 
 def _urgency(
-    session: ListedSession, children: Mapping[str | None, Sequence[ListedSession]]
+    session: ListedSession,
+    children: Mapping[str | None, Sequence[ListedSession]],
+    ranks: Mapping[str, Rank],
 ) -> Rank:
     """Return the lowest rank of a session and its descendants."""
-    below = (_urgency(each, children) for each in children.get(session.id, ()))
-    return min((rank(session), *below))
+    below = (_urgency(each, children, ranks) for each in children.get(session.id, ()))
+    return min((ranks[session.id], *below))
 
 
 def _seconds(moment: str) -> float:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from enum import IntEnum
 
 from rookery.client.sessions import ListedSession, SessionInfo
+from rookery.model.reason_texts import first_line
 
 #: The actors other than sessions that end sessions.
-_BY = {"person": "by you", "idle": "after a long time without activity"}
+_BY = {
+    "person": "by you",
+    "idle": "after a long time without activity",
+    "run": "when its run was done",
+}
 
 
 class Standing(IntEnum):
@@ -50,12 +55,27 @@ def is_left_out(session: ListedSession) -> bool:
 
 
 def state_word(session: SessionInfo) -> str:
-    """Return the state in one or two words."""
+    """Return the state in one or two words, the same in every list and sentence."""
     if session.has_failed_turn:
         return "turn failed"
-    if session.status in {"killed", "completed"}:
-        return "ended"
-    return session.state
+    return session.activity or status_word(session.status)
+
+
+def status_word(status: str) -> str:
+    """Return a status for people: how a session ended is a reason, and no state of its own."""
+    return "ended" if status in {"killed", "completed"} else status
+
+
+def state_with_reason(session: SessionInfo) -> str:
+    """Return the state and why; who or what ended a session is the reason of its end.
+
+    If another session ended it, the text contains that session's id.
+    """
+    if ended := ended_by(session):
+        return ended
+    is_told = session.is_asking or session.has_failed_turn  # with what it asks or answered
+    reason = "" if is_told else first_line(session.reason)
+    return f"{state_word(session)}: {reason}" if reason else state_word(session)
 
 
 def does(state: str) -> str:

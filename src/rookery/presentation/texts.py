@@ -13,10 +13,20 @@ _CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING_CHARACTERS}]")
 #: Line breaks: in a table, text after one would look like a row.
 _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
+#: What programs print to colour text, to move the cursor and to name the window.
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-~])"
+)
+
 
 def plain(text: str) -> str:
     """Return text without control characters; tabs and line ends stay."""
     return _CONTROL.sub("", text)
+
+
+def without_escapes(text: str) -> str:
+    """Return text without control characters and the sequences that begin with one."""
+    return plain(_ESCAPES.sub("", text))
 
 
 def one_line(text: str) -> str:

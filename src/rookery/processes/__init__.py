@@ -19,6 +19,7 @@ from rookery.processes.agent_search import (
     runs_program,
 )
 from rookery.processes.operating_system import IS_PORTABLE, system
+from rookery.processes.signal_names import signal_name
 from rookery.processes.table import (
     Kernel,
     Process,
@@ -56,5 +57,6 @@ __all__ = [
     "send_signal",
     "session_leader",
     "signal_group",
+    "signal_name",
     "system",
 ]

@@ -12,18 +12,18 @@ from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.ports.agent import Agent
+from rookery.ports.deliveries import Delivery, DeliveryLog
 from rookery.ports.runtime import (
-    Delivery,
-    DeliveryLog,
     HeldProgram,
     Launch,
     Runtime,
     RuntimeHandle,
-    Sighting,
     StopMethod,
     SurvivingProcess,
 )
+from rookery.ports.sightings import Sighting
 from rookery.ports.terminal import Terminal
+from rookery.runtimes.driven.runtime import NAME as DRIVEN_RUNTIME
 
 
 class HoldingRuntime(Runtime, Protocol):
@@ -33,12 +33,16 @@ class HoldingRuntime(Runtime, Protocol):
 
 
 class RuntimeRouter:
-    """One runtime in front of several. Only the one named ``starting`` starts and finds."""
+    """One runtime in front of several.
+
+    The one named ``starting`` starts and finds sessions in terminals, the driver host others.
+    """
 
     def __init__(self, runtimes: Mapping[str, HoldingRuntime], *, starting: str) -> None:
         self._runtimes = runtimes
         self._starting = runtimes[starting]
-        self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
+        # Of length one: a runtime can combine what it sees while the reader is busy.
+        self._sightings: asyncio.Queue[Sighting] = asyncio.Queue(1)
 
     def of(self, session: SessionId) -> Runtime:
         """Return the runtime that holds a session; the starting one if none does."""
@@ -53,17 +57,19 @@ class RuntimeRouter:
 
     async def _gather(self, runtime: Runtime) -> None:
         async for sighting in runtime.watch():
-            self._sightings.put_nowait(sighting)
+            await self._sightings.put(sighting)
 
     async def watch(self) -> AsyncIterator[Sighting]:
         while True:
             yield await self._sightings.get()
 
     async def start(self, launch: Launch) -> HeldProgram:
-        return await self._starting.start(launch)
+        driven = self._runtimes.get(DRIVEN_RUNTIME)
+        return await (driven if launch.driver and driven else self._starting).start(launch)
 
     async def find(self) -> Mapping[str, HeldProgram]:
-        return await self._starting.find()
+        driven = self._runtimes.get(DRIVEN_RUNTIME)
+        return {**await self._starting.find(), **(await driven.find() if driven else {})}
 
     async def adopt(
         self, session: SessionId, agent: Agent, program: RuntimeHandle | SurvivingProcess

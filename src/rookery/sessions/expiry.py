@@ -40,6 +40,7 @@ class ExpirySpans:
     inactive: timedelta  #: after this a session is ended
     retention: timedelta  #: after this an entry is deleted
     kept_sessions: int
+    driven_idle: timedelta = timedelta(minutes=30)  #: after this a driven session is ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ class Expiry:
     async def round(self, gaps: Sequence[ClockGap] = ()) -> None:
         """Do what is due; ``gaps`` are times that passed on the clock only, oldest first."""
         await self._end_inactive(gaps)
+        await self._end_idle_driven(gaps)
         await self._end_unidentified(gaps)
         await self._delete_old(gaps)
 
@@ -104,6 +106,13 @@ class Expiry:
         since = self._ago(self.spans.inactive, gaps)
         for session in await self.database.read(partial(sessions.inactive, since=since)):
             if not (await self._is_attached(session) or _is_at_work(session)):
+                await self.database.write(partial(self._end, session=session))
+
+    async def _end_idle_driven(self, gaps: Sequence[ClockGap]) -> None:
+        """End driven sessions that are idle for long; a running turn never counts."""
+        since = self._ago(self.spans.driven_idle, gaps)
+        for session in await self.database.read(partial(sessions.inactive, since=since)):
+            if session.is_driven and session.activity is Activity.IDLE:
                 await self.database.write(partial(self._end, session=session))
 
     async def _end_unidentified(self, gaps: Sequence[ClockGap]) -> None:

@@ -44,7 +44,7 @@ class HeadlessWatch:
     async def look(self) -> None:
         """End the sessions whose processes are missing for the second time."""
         live = await self.database.read(sessions.with_processes)
-        headless = {each.id: each for each in live if not each.has_terminal}
+        headless = {each.id: each for each in live if each.is_headless}
         ended = await anyio.to_thread.run_sync(self._ended, list(headless.values()))
         for session in ended & self._missed:
             await self.database.write(partial(self._end, checked=headless[session]))
@@ -60,7 +60,7 @@ class HeadlessWatch:
 
     def _end(self, db: Connection, checked: Session) -> None:
         now = sessions.get(db, checked.id)
-        if now.process != checked.process or now.has_terminal:
+        if now.process != checked.process or not now.is_headless:
             return  # it continues in another process, or in a pane
         outcome, reason = _how_it_ended(now)
         record_end.end(db, self.journal, now.id, outcome=outcome, reason=reason)

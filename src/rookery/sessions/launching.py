@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from sqlite3 import Connection
+from typing import Any
 
 from rookery.model.sessions import Badge, NativeId, Session, program_name
 from rookery.ports.agent import Agent, LaunchSpec
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import HeldProgram, Launch, Runtime
-from rookery.store import sessions, tokens
+from rookery.ports.runtime import DriverOptions, HeldProgram, Launch, Runtime
+from rookery.store import driven_streams, sessions, tokens
 from rookery.store.database import Database
+
+#: The variable that names the session in every process that a session's program starts.
+SESSION_VARIABLE = "ROOKERY_SESSION"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +52,13 @@ class Launcher:
             await self.runtime.adopt(session.id, agent, existing.handle)
             return existing
 
-        def hold(db: Connection) -> tuple[Badge, dict[str, object]]:
+        def hold(db: Connection) -> tuple[Badge, dict[str, Any]]:
             badge = tokens.give_badge(db, session.id, at=self.clock.now())
             sessions.hold(db, session.id)
             options = sessions.launch_of(db, session.id)
-            if agent.abilities.lists_tools and self._tools(options):
+            if session.is_driven:
+                options = {**options, "earlier_cost": _earlier_cost(db, session)}
+            elif agent.abilities.lists_tools and self._tools(options):
                 sessions.await_tools(db, session.id)
             return badge, options
 
@@ -62,39 +68,61 @@ class Launcher:
         return await self.runtime.start(self._make_launch(session, agent, asked, badge))
 
     def _make_launch(
-        self, session: Session, agent: Agent, options: Mapping[str, object], badge: Badge
+        self, session: Session, agent: Agent, options: Mapping[str, Any], badge: Badge
     ) -> Launch:
-        folder = self.context.sessions / session.id
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        command, caller = options["command"], options["environment"]
-        assert isinstance(command, list)  # noqa: S101 - Rookery wrote it
-        assert isinstance(caller, dict)  # noqa: S101
+        caller = options["environment"]
         environment = self.context.environment(agent.name, session.profile, caller)
-        line = agent.command_line(
-            LaunchSpec(
-                command=tuple(command),
-                native_id=session.native_id or NativeId(""),
-                model=session.model,
-                permission_mode=session.permission_mode,
-                hook=shlex.join([*self.context.hook, agent.name]),
-                folder=folder,
-                door=self.context.door,
-                spool=self.context.spool,
-                tools=self._tools(options),
-                badge=badge,
-                environment=environment,
-                resumes=bool(options.get("resumes")),
-                forks=NativeId(str(options.get("forks", ""))),
-            )
-        )
+        spec = self._make_spec(session, options, badge, environment)
+        driven = agent.driven[session.runtime](spec) if session.is_driven else None
+        line = driven.line if driven else agent.command_line(spec)
         for path, text in line.files.items():
             path.touch(mode=0o600)
             path.write_text(text, encoding="utf-8")
-        ours = {"ROOKERY_SESSION": session.id, "ROOKERY_BADGE": badge}
+        ours = {SESSION_VARIABLE: session.id, "ROOKERY_BADGE": badge}
         where = Path(session.project_path, session.subdir)
         added = {**environment, **line.environment, **ours}
-        return Launch(session.id, agent, line.argv, added, where)
+        launch = Launch(session.id, agent, line.argv, added, where)
+        if driven is None:
+            return launch
+        is_single_turn = bool(options["driving"]["single_turn"])
+        driver = DriverOptions(driven.driver, driven.options, is_single_turn, session.budget)
+        return replace(launch, driver=driver)
 
-    def _tools(self, options: Mapping[str, object]) -> tuple[str, ...]:
+    def _make_spec(
+        self,
+        session: Session,
+        options: Mapping[str, Any],
+        badge: Badge,
+        environment: Mapping[str, str],
+    ) -> LaunchSpec:
+        folder = self.context.sessions / session.id
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        driving = options.get("driving", {})
+        return LaunchSpec(
+            command=tuple(options["command"]),
+            native_id=session.native_id or NativeId(""),
+            model=session.model,
+            permission_mode=session.permission_mode,
+            hook=shlex.join([*self.context.hook, session.agent]),
+            folder=folder,
+            door=self.context.door,
+            spool=self.context.spool,
+            tools=self._tools(options),
+            badge=badge,
+            environment=environment,
+            resumes=bool(options.get("resumes")),
+            forks=NativeId(options.get("forks", "")),
+            system_prompt=driving.get("system_prompt", ""),
+            allowed_tools=tuple(driving.get("allowed_tools", ())),
+            budget=session.budget,
+            earlier_cost=options.get("earlier_cost", 0),
+        )
+
+    def _tools(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the command of the MCP server for a session; empty if it gets none."""
         return self.context.tools if options.get("tools", True) else ()
+
+
+def _earlier_cost(db: Connection, session: Session) -> int:
+    """Return the agent's own total of the conversation that a session continues."""
+    return driven_streams.total_cost(db, session.continues) if session.continues else 0

@@ -24,7 +24,7 @@ def rename_after_prompt(
     if not isinstance(fact, TurnStarted | PromptFound) or not fact.prompt:
         return
     session = sessions.get(db, fact.session)
-    if session.has_terminal or session.status.is_over:
+    if not session.is_headless or session.status.is_over:
         return
     name = name_from(fact.prompt)
     if name in {NAMELESS, name_from(session.title)} or not _is_named_by_folder(session):

@@ -44,13 +44,13 @@ class SessionRecovery:
     async def recover(self) -> None:
         """Find the sessions that still run after the daemon's restart, and end the others."""
         live = await self.database.read(sessions.live)
-        ours = [each for each in live if each.has_terminal and not each.is_in_user_pane]
+        ours = [each for each in live if not (each.is_headless or each.is_in_user_pane)]
         panes = await self._find(ours)
         without_pane = _without_pane(ours, panes)
         await self.database.write(
             lambda db: self._record_recovery(db, ours, panes, without_pane)
         )
-        headless = [each for each in live if not each.has_terminal and _runs(each)]
+        headless = [each for each in live if each.is_headless and _runs(each)]
         await self.database.write(lambda db: self._record_running(db, headless))
         await self.database.write(lambda db: self._add_unknown_panes(db, panes))
         for session in await self.database.read(_sessions_to_adopt):
@@ -135,7 +135,11 @@ def _without_pane(
     return {
         each.id: SurvivingProcess(each.process)
         for each in ours
-        if each.process and each.is_ours and each.held_as not in panes and _runs(each)
+        if each.process
+        and each.is_ours
+        and each.has_terminal
+        and each.held_as not in panes
+        and _runs(each)
     }
 
 

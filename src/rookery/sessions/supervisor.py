@@ -13,6 +13,7 @@ from sqlite3 import Connection
 
 from rookery.model.errors import (
     CommitFailed,
+    NoTerminal,
     Occupied,
     RookeryError,
     RuntimeFailed,
@@ -25,6 +26,7 @@ from rookery.model.facts import (
     SessionEnded,
     SessionId,
     SessionRequested,
+    StartWaited,
     WorkspaceReady,
 )
 from rookery.model.lifecycle import Status
@@ -81,6 +83,7 @@ class Supervisor:
     runtime: Runtime
     launcher: Launcher
     deadlines: Deadlines
+    driven_limit: int = 5  #: driven sessions that run at the same time
     #: Limits the programs that start at the same time; the others wait for a slot.
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_STARTS))
 
@@ -109,6 +112,8 @@ class Supervisor:
         session = await self.database.peek(lambda db: sessions.get(db, session_id))
         match session.status:
             case Status.STARTING if await self._awaits_workspace(session):
+                return False
+            case Status.STARTING if await self._awaits_place(session):
                 return False
             case Status.STARTING:
                 await self._bring_up(session)
@@ -143,7 +148,7 @@ class Supervisor:
         if not is_up and not await self._wait_until_left(
             session.id, Status.STARTING, seconds=remaining
         ):
-            screen = tail(await self.runtime.terminal(session.id).read())
+            screen = tail(await self._screen(session.id))
             shown = f"; its screen shows:\n{screen}" if screen else ""
             await self._fail(session, f"it did not come up within {limit:g} s{shown}")
 
@@ -167,10 +172,35 @@ class Supervisor:
                     raise RuntimeFailed(message) from error
                 await faults.back_off(error)
 
+    async def _screen(self, session: SessionId) -> tuple[str, ...]:
+        try:
+            return await self.runtime.terminal(session).read()
+        except NoTerminal:
+            return ()
+
     async def _awaits_workspace(self, session: Session) -> bool:
         if session.workspace is None:
             return False
         return await self.database.peek(lambda db: workspaces.is_awaited(db, session.id))
+
+    async def _awaits_place(self, session: Session) -> bool:
+        """Return whether as many driven sessions run as the limit allows."""
+        if not session.is_driven:
+            return False
+
+        limit = self.driven_limit
+
+        def is_full(db: Connection) -> bool:
+            is_launched = sessions.has_runtime(db, session.id)
+            return not is_launched and sessions.count_driven(db, launched=True) >= limit
+
+        if not await self.database.peek(is_full):
+            return False
+        if not session.reason:
+            reason = f"it waits for a place: {limit} driven sessions run, which is the limit"
+            waited = StartWaited(session.id, reason)
+            await self.database.write(lambda db: self.journal.append(db, waited))
+        return True
 
     async def _is_starting(self, session: SessionId) -> bool:
         current = await self.database.peek(lambda db: sessions.get(db, session))

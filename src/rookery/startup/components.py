@@ -10,11 +10,13 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
+from rookery.agents.acp_only import with_configured
 from rookery.agents.catalog import AGENTS
 from rookery.agents.names import SHELL
 from rookery.api.hook_socket import HookSocket
 from rookery.config import Settings
 from rookery.coordination.listeners import Listeners
+from rookery.delivery.queued_delivery import QueuedDelivery
 from rookery.environment import session_environment
 from rookery.home import Home
 from rookery.hook_setup import programs
@@ -28,10 +30,15 @@ from rookery.permissions.decisions import Permissions
 from rookery.permissions.offline_answers import OfflineAnswers
 from rookery.permissions.rules_file import RulesFile
 from rookery.permissions.stop_policy import StopPolicy
+from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
+from rookery.ports.deliveries import Carrier
 from rookery.ports.runtime import Runtime
 from rookery.processes import Kernel
-from rookery.runtimes.router import RuntimeRouter
+from rookery.runtimes.driven.host_process import HostSite
+from rookery.runtimes.driven.runtime import NAME as DRIVEN_RUNTIME
+from rookery.runtimes.driven.runtime import DrivenRuntime
+from rookery.runtimes.router import HoldingRuntime, RuntimeRouter
 from rookery.runtimes.tmux.attach_bar import AttachBar, AttachKeys
 from rookery.runtimes.tmux.client_terminals import attached_terminals, show_in_status
 from rookery.runtimes.tmux.observed import ObservedRuntime
@@ -68,6 +75,7 @@ USUAL_FACTORIES = Factories()
 class Runtimes:
     own: TmuxRuntime  #: Rookery's own tmux server
     observed: ObservedRuntime  #: the user's panes
+    driven: DrivenRuntime  #: sessions without a terminal
     router: RuntimeRouter  #: all of them
 
     def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
@@ -80,6 +88,11 @@ class Parts:
     settings: Settings
     login: Mapping[str, str]  #: the environment of the user's login shell
     factories: Factories = USUAL_FACTORIES
+
+    @property
+    def agents(self) -> Mapping[str, Agent]:
+        """Return the agents that sessions can be started with."""
+        return with_configured(self.settings.acp_agents)
 
     def database(self, clock: Clock) -> Database:
         return self.factories.database(self.home.database, clock)
@@ -95,8 +108,21 @@ class Parts:
         observed = ObservedRuntime(
             "tmux", home.run, clock, Kernel(), typing=limits.typing_seconds
         )
-        router = RuntimeRouter({OBSERVED: observed, TMUX: own}, starting=TMUX)
-        return Runtimes(own, observed, router)
+        driven = DrivenRuntime(
+            HostSite(
+                home.driver_socket,
+                home.driver_key,
+                home.driven_events,
+                home.driver_log,
+            ),
+            clock,
+        )
+        held: dict[str, HoldingRuntime] = {
+            OBSERVED: observed,
+            TMUX: own,
+            DRIVEN_RUNTIME: driven,
+        }
+        return Runtimes(own, observed, driven, RuntimeRouter(held, starting=TMUX))
 
     def context(
         self, database: Database, journal: Journal, runtimes: Runtimes, stop: Callable[[], None]
@@ -112,7 +138,7 @@ class Parts:
             journal=journal,
             runtime=runtimes.router,
             holder_of=runtimes.holder_of,
-            agents=AGENTS,
+            agents=self.agents,
             discovery=self._discovery(database, journal, runtimes.observed),
             conversations=TranscriptReader(folders, journal.clock),
             permissions=self.permissions(journal),
@@ -134,18 +160,8 @@ class Parts:
         self, database: Database, journal: Journal, runtime: Runtime, hooks: HookPrograms
     ) -> Supervisor:
         home, settings, limits = self.home, self.settings, self.settings.limits
-
-        def environment(
-            agent: str, profile: str, caller: Mapping[str, str]
-        ) -> Mapping[str, str]:
-            configured = {**settings.environment, **settings.agent(agent).environment}
-            if profile:
-                found = find_profile(settings, profile)
-                configured |= profile_environment(found, AGENTS[agent])
-            return {**session_environment(self.login, caller, configured), **home.environment}
-
         context = LaunchContext(
-            environment=environment,
+            environment=self.agent_environment,
             hook=programs.write(home, AGENTS),
             sessions=home.sessions,
             artifacts=home.artifacts,
@@ -159,8 +175,35 @@ class Parts:
             quit=limits.quit_seconds,
             terminate=limits.terminate_seconds,
         )
-        launcher = Launcher(database, journal.clock, runtime, AGENTS, context)
-        return Supervisor(database, journal, runtime, launcher, deadlines)
+        launcher = Launcher(database, journal.clock, runtime, self.agents, context)
+        return Supervisor(
+            database,
+            journal,
+            runtime,
+            launcher,
+            deadlines,
+            driven_limit=limits.driven_sessions,
+        )
+
+    def agent_environment(
+        self, agent: str, profile: str, caller: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """Return the environment of an agent's program, built from the caller's."""
+        settings = self.settings
+        configured = {**settings.environment, **settings.agent(agent).environment}
+        if profile:
+            found = find_profile(settings, profile)
+            configured |= profile_environment(found, self.agents[agent])
+        return {**session_environment(self.login, caller, configured), **self.home.environment}
+
+    def carrier(self, database: Database, clock: Clock, runtime: Runtime) -> Carrier:
+        """Return what gives messages to agents, by keys, queues or protocols."""
+
+        def uses_queue(agent: str) -> bool:
+            return self.settings.agent(agent).messages == "queue"
+
+        environment = self.agent_environment
+        return QueuedDelivery(database, clock, runtime, AGENTS, uses_queue, environment)
 
     def worktrees(self) -> Worktrees:
         settings = self.settings.workspaces
@@ -176,6 +219,7 @@ class Parts:
             context.permissions,
             self.stop_policy(context.journal),
             conversations=context.conversations,
+            prices=self.settings.prices,
         )
         offline_answers = self.offline_answers(context.permissions.rules_file)
         home, clock = self.home, context.journal.clock
@@ -206,6 +250,7 @@ class Parts:
             inactive=timedelta(hours=limits.inactive_hours),
             retention=timedelta(days=limits.retention_days),
             kept_sessions=limits.kept_sessions,
+            driven_idle=timedelta(minutes=limits.driven_idle_minutes),
         )
 
     def status_segment(self, database: Database, own: TmuxRuntime) -> StatusSegment:

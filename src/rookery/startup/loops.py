@@ -13,25 +13,32 @@ from rookery.operations.context import Context
 from rookery.permissions.lost_hooks import LostHooks
 from rookery.permissions.request_deadlines import RequestDeadlines
 from rookery.permissions.screen_dialogs import DialogWatch
+from rookery.runtimes.driven.runtime import DrivenRuntime
 from rookery.sessions.expiry import Expiry
 from rookery.sessions.headless import HeadlessWatch
 from rookery.startup.components import Parts
 from rookery.startup.notifiers import notification_timing
 from rookery.tracking.attention import Attention
 from rookery.tracking.corrections import Corrections
+from rookery.tracking.hook_reader import HookReader
+from rookery.tracking.protocol_requests import ProtocolRequests
 from rookery.tracking.screen_reader import ScreenReader
 from rookery.tracking.screen_watch import ScreenWatch
 from rookery.tracking.session_files import SessionFilesWatch
+from rookery.tracking.stream_reports import StreamReports
 from rookery.tracking.usage import UsageReader
 from rookery.workspaces.keeper import WorkspaceKeeper
 
 
-def start_loops(context: Context, parts: Parts, tasks: TaskGroup) -> None:
+def start_loops(
+    context: Context, parts: Parts, driven: DrivenRuntime, tasks: TaskGroup
+) -> None:
     database, journal, runtime = context.database, context.journal, context.runtime
     decider, conversations, clock = context.permissions, context.conversations, journal.clock
+    carrier = parts.carrier(database, clock, runtime)
     screens = ScreenReader(database, journal, runtime, AGENTS, conversations, decider)
     for loop in (
-        ScreenWatch(database, journal, runtime, screens).watch,
+        ScreenWatch(database, journal, runtime, screens, _streams(context, driven)).watch,
         Attention(database, runtime, clock).keep,
         DialogWatch(database, runtime, AGENTS, decider).watch,
         context.discovery.run,
@@ -39,7 +46,7 @@ def start_loops(context: Context, parts: Parts, tasks: TaskGroup) -> None:
         LostHooks(database, decider).watch,
         DialogAnswers(database, journal, runtime, AGENTS, decider).press,
         MessageDeadlines(database, journal).keep,
-        Dispatcher(database, journal, runtime, AGENTS).deliver,
+        Dispatcher(database, journal, runtime, context.agents, carrier).deliver,
         UsageReader(database, journal, context.settings.prices).follow,
         WorkspaceKeeper(database, journal, context.worktrees).run,
         Expiry(database, journal, runtime, parts.expiry_spans(), context.home.artifacts).run,
@@ -53,6 +60,15 @@ def start_loops(context: Context, parts: Parts, tasks: TaskGroup) -> None:
     for notifier in context.notifiers:
         sender = NotificationDispatcher(database, clock, runtime, notifier, timing)
         tasks.start_soon(sender.run)
+
+
+def _streams(context: Context, driven: DrivenRuntime) -> StreamReports:
+    """Return what records driven sessions and decides their requests."""
+    database, journal, permissions = context.database, context.journal, context.permissions
+    rules, conversations = permissions.rules_file, context.conversations
+    reader = HookReader(database, journal.clock, AGENTS, rules, conversations)
+    requests = ProtocolRequests(database, driven, context.agents, permissions, reader)
+    return StreamReports(database, journal, requests, context.settings.prices)
 
 
 def _watch_session_files(context: Context, tasks: TaskGroup) -> None:

@@ -57,6 +57,15 @@ def decided(db: Connection, *, limit: int, session: SessionId | None = None) -> 
     return [_decided(row) for row in reversed(rows)]
 
 
+def denied_since(db: Connection, session: SessionId, moment: datetime) -> list[Decided]:
+    """Return the denials of a session's calls from a time on, oldest first."""
+    rows = db.execute(
+        "select * from audit where session = ? and decision = 'denied' and at >= ? order by id",
+        (session, moment.isoformat()),
+    )
+    return [_decided(row) for row in rows]
+
+
 def decided_since(db: Connection, session: SessionId, moment: datetime) -> list[Decided]:
     """Return the decisions about a session at or after a recent time."""
     rows = db.execute(

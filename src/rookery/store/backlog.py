@@ -48,6 +48,7 @@ class Letter(Unheard):
     expires_at: datetime | None = None  #: withdrawn if it is not sent by then
     repeats: int | None = None  #: the message whose text was sent again
     cleared_at: datetime | None = None  #: since when it is no longer listed
+    way: str = ""  #: how it was given to the agent; empty if it was not
 
 
 #: Why messages wait for a session that is not idle.
@@ -58,7 +59,7 @@ _BUSY = {
     "question": Obstacle(BlockedReason.QUESTION, "it asks a question"),
 }
 
-_HELD = Obstacle(BlockedReason.HELD, "words are held")
+_HELD = Obstacle(BlockedReason.HELD, "deliveries are on hold")
 _QUEUED = Obstacle(BlockedReason.QUEUED, "words before them are on their way")
 
 
@@ -120,7 +121,8 @@ def letters(
     rows = db.execute(
         "select id, recipient, author, substr(words, 1, 2000) as words, step, waits_for,"
         " blocked_code, blocked_detail, withdrawn_by, written_at, expires_at, repeats,"
-        f" cleared_at from messages where step <> 'acknowledged' and (? or not {_DONE_WITH})"
+        " cleared_at, way"
+        f" from messages where step <> 'acknowledged' and (? or not {_DONE_WITH})"
         " and (? is null or recipient = ?) order by id desc limit ?",
         (done_with, EXPIRY, recipient, recipient, last),
     ).fetchall()
@@ -132,6 +134,7 @@ def letters(
             expires_at=read_stamp(row["expires_at"]),
             repeats=row["repeats"],
             cleared_at=read_stamp(row["cleared_at"]),
+            way=row["way"],
             **_state(row),
         )
         for row in rows[::-1]

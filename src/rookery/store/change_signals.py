@@ -1,5 +1,7 @@
 """Wake tasks that wait for new entries: any entry, entries of some sessions, or of some kinds.
 
+A new block wakes the tasks that wait for its session, too.
+
 A bell is an event that is set once. It carries no data: the woken task reads the store. Get
 the bell before reading, so that no entry is missed between reading and waiting.
 """
@@ -7,7 +9,7 @@ the bell before reading, so that no entry is missed between reading and waiting.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from sqlite3 import Connection
 from typing import NamedTuple
@@ -30,11 +32,53 @@ class NewEntry(NamedTuple):
     kind: str
 
 
-def entries_after(db: Connection, seq: int) -> list[NewEntry]:
+class NewBlock(NamedTuple):
+    """A block that was just written."""
+
+    id: int
+    session: str
+
+
+class Written(NamedTuple):
+    """The last rows of the store: an entry and a block."""
+
+    entry: int
+    block: int
+
+
+class NewRows(NamedTuple):
+    """What was just written, and the last rows after it."""
+
+    entries: Sequence[NewEntry]
+    blocks: Sequence[NewBlock]
+    last: Written
+
+
+def last_written(db: Connection) -> Written:
+    row = db.execute(
+        "select (select coalesce(max(seq), 0) from entries),"
+        " (select coalesce(max(id), 0) from blocks)"
+    ).fetchone()
+    return Written(*row)
+
+
+def news_after(db: Connection, last: Written) -> NewRows:
+    # One statement: it is part of each commit.
     rows = db.execute(
-        "select seq, session, kind from entries where seq > ? order by seq", (seq,)
+        "select seq, session, kind from entries where seq > ?"
+        " union all select id, session, null from blocks where id > ?",
+        last,
     )
-    return [NewEntry(*row) for row in rows]
+    entries: list[NewEntry] = []
+    blocks: list[NewBlock] = []
+    for number, session, kind in rows:
+        if kind is None:
+            blocks.append(NewBlock(number, session))
+        else:
+            entries.append(NewEntry(number, session, kind))
+    entry = max((each.seq for each in entries), default=last.entry)
+    block = max((each.id for each in blocks), default=last.block)
+    return NewRows(entries, blocks, Written(entry, block))
 
 
 @dataclass(slots=True)
@@ -63,14 +107,17 @@ class Bells:
         """Return an event that is set at the next entry of one of ``kinds``."""
         return _new_event(self._kinds, [_NAMES[each] for each in kinds])
 
-    def ring(self, news: Iterable[NewEntry]) -> None:
-        """Wake the tasks that wait for one of these entries."""
-        for _, session, kind in news:
+    def ring(self, news: NewRows) -> None:
+        """Wake the tasks that wait for one of these entries, or for output of a session."""
+        for _, session, kind in news.entries:
             for event in (*self._sessions.pop(session, ()), *self._kinds.pop(kind, ())):
                 event.set()
             self._any.set()
             if kind not in _QUIET_NAMES:
                 self._work.set()
+        for block in news.blocks:
+            for event in self._sessions.pop(block.session, ()):
+                event.set()
         if self._any.is_set():
             self._any = asyncio.Event()
         if self._work.is_set():

@@ -61,11 +61,6 @@ def open_file(
     return db
 
 
-def last_entry(db: Connection) -> int:
-    (seq,) = db.execute("select coalesce(max(seq), 0) from entries").fetchone()
-    return int(seq)
-
-
 def open_for_writing(path: Path, connection: type[Connection]) -> Connection:
     """Open the file for the writer, with the safest settings, and migrate its schema."""
     try:

@@ -19,8 +19,8 @@ import anyio
 
 from rookery.model.errors import CommitFailed, DiskFull, RookeryError, StoreLocked, StoreLost
 from rookery.ports.clock import Clock
-from rookery.store.change_signals import Bells, NewEntry, entries_after
-from rookery.store.connections import last_entry, open_file, open_for_writing, savepoint
+from rookery.store.change_signals import Bells, NewRows, last_written, news_after
+from rookery.store.connections import open_file, open_for_writing, savepoint
 from rookery.store.damage import with_advice
 from rookery.store.database_files import Files
 from rookery.store.transaction_clock import TransactionClock
@@ -76,7 +76,7 @@ class Database:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self.bells = Bells()
         self._db = open_for_writing(path, connection)
-        self._last = last_entry(self._db)
+        self._last = last_written(self._db)
         self._files = Files(path)
         self._failure = ""  #: of the last commit; empty if it succeeded
         self._writer = Thread(target=self._run_writer, name="writer")
@@ -184,15 +184,16 @@ class Database:
             self._files.require()
             self.clock.stop()
             replies = self._do_all(jobs) or self._do_each(jobs)
-            news = entries_after(self._db, self._last)
+            news = news_after(self._db, self._last)
             self._db.commit()
-            self._last = news[-1].seq if news else self._last
+            self._last = news.last
             self._note_success()
         except BaseException as failure:  # noqa: BLE001 - every waiting caller must get it
             with suppress(DatabaseError):
                 self._db.rollback()
             why = self._note_failure(failure)
-            news, replies = [], [_failed(job, why) for job in jobs]
+            news = NewRows((), (), self._last)
+            replies = [_failed(job, why) for job in jobs]
         finally:
             self.clock.resume()
         with suppress(RuntimeError):  # the loop is closed: no caller waits any more
@@ -246,7 +247,7 @@ class Database:
                 raise
             return _Reply(job.answer, error=error)
 
-    def _send_replies(self, replies: Sequence[_Reply], news: Sequence[NewEntry]) -> None:
+    def _send_replies(self, replies: Sequence[_Reply], news: NewRows) -> None:
         for reply in replies:
             reply.give()
         # Once for the whole batch: a bell carries no data, and a woken task reads all entries.

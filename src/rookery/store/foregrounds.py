@@ -1,4 +1,4 @@
-"""Store which sessions are in the foreground of a channel, and which turns were shown."""
+"""Store which sessions are in the foreground of a channel, and what was shown there."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ _MARK = """
         select started_by from turns where session = :session and started_by <= :seen
             and ended_at is not null order by started_by desc limit 1), 0))
     on conflict (session, channel) do update set seen = max(seen, excluded.seen)
+"""
+
+_MARK_BLOCKS = """
+    insert into foregrounds (session, channel, seen_block) values (:session, :channel,
+        min(:seen, (select coalesce(max(number), 0) from blocks where session = :session)))
+    on conflict (session, channel) do update
+        set seen_block = max(seen_block, excluded.seen_block)
 """
 
 
@@ -85,6 +92,20 @@ def seen(db: Connection, session: SessionId, channel: str) -> int:
         "select seen from foregrounds where session = ? and channel = ?", (session, channel)
     ).fetchone()
     return int(row["seen"]) if row else 0
+
+
+def mark_blocks(db: Connection, session: SessionId, channel: str, *, seen: int) -> None:
+    """Record that the blocks up to this number were shown; never moves backwards."""
+    db.execute(_MARK_BLOCKS, {"session": session, "channel": channel, "seen": seen})
+
+
+def seen_block(db: Connection, session: SessionId, channel: str) -> int:
+    """Return the number of the last block that was shown; 0 if none."""
+    row = db.execute(
+        "select seen_block from foregrounds where session = ? and channel = ?",
+        (session, channel),
+    ).fetchone()
+    return int(row["seen_block"]) if row else 0
 
 
 def missed(db: Connection, session: SessionId, *, after: int, last: int) -> Missed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from sqlite3 import Connection
 
+from rookery.store import counters
 from rookery.store.timestamps import stamp
 
 #: Characters of a parked call's key and error that are stored.
@@ -16,15 +17,19 @@ def add(db: Connection, key: str, *, at: datetime) -> bool:
     added = db.execute(
         "insert into hooks (key, at) values (?, ?) on conflict do nothing", (key, stamp(at))
     )
+    if added.rowcount:
+        counters.add(db, "hook_calls", "recorded")
     return added.rowcount == 1
 
 
 def park(db: Connection, key: str, error: str, *, at: datetime) -> None:
     """Record a call that could not be parsed, unless its key was recorded before."""
-    db.execute(
+    added = db.execute(
         "insert into hooks (key, at, error) values (?, ?, ?) on conflict do nothing",
         (key[:MAX_KEY_CHARACTERS], stamp(at), error[:MAX_ERROR_CHARACTERS]),
     )
+    if added.rowcount:
+        counters.add(db, "hook_calls", "failed")
 
 
 def is_echo(db: Connection, key: str, digest: str, *, at: datetime, within: timedelta) -> bool:

@@ -14,6 +14,7 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import (
     Parcel,
     Step,
+    Way,
     join,
     same_words,
 )
@@ -135,14 +136,22 @@ def last_typed(db: Connection, recipient: SessionId) -> Parcel | None:
     return _parcel(last["parcel"], rows.fetchall())
 
 
-def move(db: Connection, parcel: Parcel, step: Step) -> bool:
-    """Set the step of a parcel. False if it is settled: a proof may arrive during delivery."""
+def move(db: Connection, parcel: Parcel, step: Step, *, way: str = "") -> bool:
+    """Set the step of a parcel, and the way that it took if that is not known yet.
+
+    False if it is settled: a proof may arrive during delivery.
+    """
     moved = db.execute(
-        "update messages set step = ?, waits_for = '', blocked_code = '' where parcel = ?"
-        " and step in ('sending', 'pasted', 'submitted')",
-        (step, parcel.id),
+        "update messages set step = ?, way = iif(way = '', ?, way), waits_for = '',"
+        " blocked_code = '' where parcel = ? and step in ('sending', 'pasted', 'submitted')",
+        (step, way, parcel.id),
     )
     return moved.rowcount > 0
+
+
+def choose_way(db: Connection, parcel: Parcel, way: str) -> None:
+    """Record which way a parcel takes, before it is given to the agent."""
+    db.execute("update messages set way = ? where parcel = ?", (way, parcel.id))
 
 
 def under_way(db: Connection, recipient: SessionId) -> Parcel | None:
@@ -170,18 +179,28 @@ def project(db: Connection, seq: int, fact: facts.Fact) -> int | None:
                 (seq, parcel_id),
             )
         case facts.SessionEnded(session):
-            db.execute(
-                "update messages set step = 'failed' where recipient = ? and step = 'pending'",
-                (session,),
-            )
-            db.execute(
-                "update messages set step = 'unsure' where recipient = ?"
-                " and step in ('sending', 'pasted', 'submitted', 'unsure')",
-                (session,),
-            )
+            _settle_at_end(db, session)
         case _:
             pass
     return None
+
+
+def _settle_at_end(db: Connection, session: SessionId) -> None:
+    """Settle the messages of a session that has ended.
+
+    A runtime stores ``pasted`` before it presses Enter or passes a text on: what was only
+    claimed has not been sent. What was meant for a queue of the agent may be there.
+    """
+    db.execute(
+        "update messages set step = 'failed', parcel = null where recipient = ?"
+        " and (step = 'pending' or (step = 'sending' and way <> ?))",
+        (session, Way.QUEUE),
+    )
+    db.execute(
+        "update messages set step = 'unsure' where recipient = ?"
+        " and step in ('sending', 'pasted', 'submitted', 'unsure')",
+        (session,),
+    )
 
 
 def _unproved(db: Connection, recipient: SessionId) -> Iterator[Parcel]:
@@ -205,6 +224,7 @@ def _parcel(number: int, rows: Sequence[Row]) -> Parcel:
         since=datetime.fromisoformat(first["taken_up"]),
         is_composed=bool(first["envelope"] or first["relay"]),
         refused=first["refused"],
+        way=first["way"],
     )
 
 

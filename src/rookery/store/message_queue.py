@@ -78,14 +78,16 @@ def edit(db: Connection, message: QueuedMessage, words: Words) -> bool:
     return edited.rowcount > 0
 
 
-def repeat(db: Connection, message: QueuedMessage, *, cause: int, at: datetime) -> MessageId:
+def repeat(
+    db: Connection, message: QueuedMessage, recipient: SessionId, *, cause: int, at: datetime
+) -> MessageId:
     """Queue the same text again under a new id; the earlier message is no longer listed."""
     added = db.execute(
         "insert into messages (recipient, words, removed, changed, author, kind, envelope,"
         " hops, relay, cause, repeats, written_at)"
-        " select recipient, words, removed, changed, author, kind, envelope, hops, relay,"
+        " select ?3, words, removed, changed, author, kind, envelope, hops, relay,"
         " ?1, id, (select at from entries where seq = ?1) from messages where id = ?2",
-        (cause, message.id),
+        (cause, message.id, recipient),
     )
     clear(db, [message.id], at=at)
     return MessageId(added.lastrowid or 0)

@@ -106,6 +106,8 @@ def get(db: Connection, message: MessageId) -> Message | None:
         repeats=row["repeats"],
         expires_at=read_stamp(row["expires_at"]),
         urgency=Urgency(row["urgency"]),
+        way=row["way"],
+        receipt=row["acknowledged_by"],
     )
 
 

@@ -18,7 +18,7 @@ from rookery.model.notifications import (
     SessionOutcome,
 )
 from rookery.model.sessions import TMUX
-from rookery.store.sessions import LIVE
+from rookery.store.sessions import IS_RESUMED, LIVE
 from rookery.store.timestamps import read_stamp, stamp
 
 #: The reason of notifications that waited for a channel which is no longer configured.
@@ -205,13 +205,16 @@ class CountedSession:
 
 
 def counted(db: Connection, *, now: datetime, ended_after: datetime) -> list[CountedSession]:
-    """Return the live sessions and those that failed lately, the longest in a state first."""
+    """Return the live sessions and those that failed lately, the longest in a state first.
+
+    A failure that a person has seen, or that was resumed, does not count.
+    """
     muted = mutes(db, now=now)
     columns = "id, name, agent, runtime, tmux_session, activity, reason, status, since"
     rows = db.execute(
         f"select {columns} from sessions indexed by sessions_live where {LIVE}"
-        f" union all select {columns} from sessions"
-        " where ended_at > ? and status = 'failed' order by since, id",
+        f" union all select {columns} from sessions where ended_at > ? and status = 'failed'"
+        f" and coalesce(seen_at, '') < ended_at and not {IS_RESUMED} order by since, id",
         (stamp(ended_after),),
     )
     return [

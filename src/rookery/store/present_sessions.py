@@ -12,9 +12,10 @@ import msgspec
 
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
+from rookery.model.money import in_dollars
 from rookery.model.permissions import DIALOG, Call, telling
 from rookery.model.present_sessions import PresentSession
-from rookery.store.sessions import LIVE, session_values
+from rookery.store.sessions import IS_RESUMED, LIVE, session_values
 
 #: Characters of a prompt or an answer in which its first line is searched.
 MAX_LINE_CHARACTERS = 4_000
@@ -26,7 +27,7 @@ select sessions.*, last.started_by as last_turn,
  substr(ended.answer, 1, {MAX_LINE_CHARACTERS}) as last_answer,
  ended.ended_at as last_answer_at, ended.how as last_outcome,
  ended.answer <> '' and ended.ended_at > coalesce(seen_at, '') as is_unread,
- exists (select 1 from sessions as later where later.continues = sessions.id) as is_resumed
+ {IS_RESUMED} as is_resumed
  from sessions {{index}} left join turns as last on last.session = sessions.id
  and last.started_by = (select max(started_by) from turns where session = sessions.id)
  left join turns as ended on ended.session = sessions.id and ended.started_by = (
@@ -34,9 +35,9 @@ select sessions.*, last.started_by as last_turn,
  order by started_by desc limit 1) where {{which}}"""
 
 #: Thousands of sessions may have ended long ago, and their last turns are rarely wanted.
-_LONG_AGO = """
+_LONG_AGO = f"""
 select sessions.*,
- exists (select 1 from sessions as later where later.continues = sessions.id) as is_resumed
+ {IS_RESUMED} as is_resumed
  from sessions where sessions.ended_at > ? and sessions.ended_at <= ?"""
 
 _LIVE = _WITH_TURNS.format(index="indexed by sessions_live", which=LIVE)
@@ -102,10 +103,11 @@ def mark_seen(db: Connection, session: SessionId, *, until: datetime) -> None:
 
 
 def mark_turn_seen(db: Connection, session: SessionId, *, turn: int) -> None:
-    """Record that a person has seen the answer of the turn with this number."""
+    """Record that a person has seen the answer of the turn with this number, if it has one."""
     db.execute(
-        "update sessions set seen_at = max(coalesce(seen_at, ''), coalesce((select ended_at"
-        " from turns where session = ?1 and started_by = ?2), '')) where id = ?1 and ?2 > 0",
+        "update sessions set seen_at = max(coalesce(seen_at, ''), turn.ended_at) from"
+        " (select ended_at from turns where session = ?1 and started_by = ?2) as turn"
+        " where id = ?1 and turn.ended_at is not null",
         (session, turn),
     )
 
@@ -131,7 +133,7 @@ def _read(row: Row, requests: Mapping[str, Row], branches: Mapping[str, str]) ->
     if values["ended_at"] is None:
         values["branch"] = branches.get(values["project_path"], "")
     if values["cost"] is not None:
-        values["cost_usd"] = values["cost"] / 1_000_000
+        values["cost_usd"] = in_dollars(values["cost"])
     if request := requests.get(values["id"]):
         values |= _asked(request, values["project_path"])
     return msgspec.convert(values, PresentSession)

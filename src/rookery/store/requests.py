@@ -22,8 +22,8 @@ from rookery.model.permissions import (
     RequestId,
     Source,
     Verdict,
-    shortened,
 )
+from rookery.model.short_texts import shortened
 from rookery.store.timestamps import read_stamp
 
 #: Characters of a call's input that are kept; the agent's transcript has the rest.

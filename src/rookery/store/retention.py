@@ -6,6 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from sqlite3 import Connection
 
+from rookery.model.facts import SessionId
+from rookery.store import blocks, session_days
 from rookery.store.statistics import EACH
 
 #: Rows deleted in one job: under 5 ms on the writer thread, for which all callers wait.
@@ -34,25 +36,22 @@ _IS_DEARER = """
 """
 
 _TALLY = f"""
-    insert into tallies {EACH} where id = ?
+    insert into tallies (day, agent, status, sessions, seconds, dearest, dearest_cost,
+        dearest_tokens, dearest_estimated) {EACH} where sessions.id = ?
     on conflict do update set
         sessions = sessions + 1,
-        launched = launched + excluded.launched,
         seconds = seconds + excluded.seconds,
-        turns = turns + excluded.turns,
-        input_tokens = input_tokens + excluded.input_tokens,
-        output_tokens = output_tokens + excluded.output_tokens,
-        cost = iif(excluded.cost is null, cost, coalesce(cost, 0) + excluded.cost),
         dearest = iif({_IS_DEARER}, excluded.dearest, dearest),
         dearest_cost = iif({_IS_DEARER}, excluded.dearest_cost, dearest_cost),
-        dearest_tokens = iif({_IS_DEARER}, excluded.dearest_tokens, dearest_tokens)
+        dearest_tokens = iif({_IS_DEARER}, excluded.dearest_tokens, dearest_tokens),
+        dearest_estimated = iif({_IS_DEARER}, excluded.dearest_estimated, dearest_estimated)
 """
 
 
 _OF_SESSIONS = (
     *("tokens", "grants", "requests", "evidence", "transcripts", "told"),
     *("relay_members", "foregrounds", "notifications", "mutes"),
-    *("workspaces", "edits", "overlaps"),
+    *("workspaces", "edits", "overlaps", "driven_streams"),
 )
 
 
@@ -60,6 +59,7 @@ def forget_aged(db: Connection, *, before: datetime) -> int:
     """Delete a slice of the rows older than ``before``. Returns how many; 0 when done."""
     values = {"before": before.isoformat(), "slice": MAX_DELETED_ROWS}
     gone = sum(db.execute(delete, values).rowcount for delete in _AGED)
+    gone += blocks.forget_aged(db, before=before, limit=MAX_DELETED_ROWS)
     first = "select at from entries where seq = (select min(seq) from entries)"
     oldest = db.execute(first).fetchone()
     if oldest and oldest["at"] < values["before"]:
@@ -84,7 +84,11 @@ def forget_sessions(db: Connection, *, keep: int) -> int:
         " order by ended_at desc limit ? offset ?",
         (MAX_DELETED_ROWS // 10, keep),
     ).fetchall()
+    room = MAX_DELETED_ROWS
     for (session,) in rows:
+        room -= blocks.forget(db, session, limit=room)
+        if room <= 0:  # the next job deletes the rest
+            break
         _tally(db, session)
         for table in _OF_SESSIONS:
             db.execute(f"delete from {table} where session = ?", (session,))
@@ -100,8 +104,9 @@ def forget_sessions(db: Connection, *, keep: int) -> int:
 
 
 def _tally(db: Connection, session: str) -> None:
-    """Add a session to the tallies, which keep what statistics need."""
+    """Keep what statistics need of a session that is being deleted."""
     db.execute(_TALLY, (session,))
+    session_days.fold(db, SessionId(session))
 
 
 def forget_artifacts(db: Connection, *, folder: Path) -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import OVER, Status
-from rookery.model.sessions import TRAITS, Badge, Sender
+from rookery.model.sessions import Badge, Sender, traits_of
 from rookery.store.sessions import LIVE
 from rookery.store.tokens import IS_BADGE, digest
 
@@ -36,7 +36,11 @@ class Sending(NamedTuple):
 
     @property
     def has_terminal(self) -> bool:
-        return TRAITS[self.runtime].has_terminal
+        return traits_of(self.runtime).has_terminal
+
+    @property
+    def is_driven(self) -> bool:
+        return traits_of(self.runtime).is_driven
 
     @property
     def is_starting(self) -> bool:

@@ -22,19 +22,20 @@ class SessionRow(NamedTuple):
     input_origin: str
     background: int  #: commands that its agent has left running
     is_prompted: bool  #: its first prompt is known
+    runtime: str
 
 
 def read(db: Connection, session: SessionId) -> SessionRow:
     row = db.execute(
-        "select status, activity, reason, last_input_origin, background, first_prompt <> ''"
-        " from sessions where id = ?",
+        "select status, activity, reason, last_input_origin, background, first_prompt <> '',"
+        " runtime from sessions where id = ?",
         (session,),
     ).fetchone()
     if row is None:
         raise SessionUnknown(session)
-    status, activity, reason, origin, background, is_prompted = row
+    status, activity, reason, origin, background, is_prompted, runtime = row
     state = SessionState(_STATUSES[status], _ACTIVITIES.get(activity), reason)
-    return SessionRow(state, origin, background, bool(is_prompted))
+    return SessionRow(state, origin, background, bool(is_prompted), runtime)
 
 
 _SET_ACTIVITY = """

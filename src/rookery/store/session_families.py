@@ -10,7 +10,7 @@ from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
 from rookery.model.rules import Circumstances
-from rookery.model.sessions import TRAITS, Session
+from rookery.model.sessions import Session, traits_of
 from rookery.store import relays
 from rookery.store.sessions import LIVE
 
@@ -86,7 +86,7 @@ def circumstances(db: Connection, session: Session) -> Circumstances:
         return own_circumstances
     rows = db.execute(_LINEAGE, {"parent": session.parent, "continues": session.continues})
     above = (
-        Circumstances(agent, project, name, is_named=TRAITS[runtime].is_ours)
+        Circumstances(agent, project, name, is_named=traits_of(runtime).is_ours)
         for agent, project, name, runtime in rows
     )
     return replace(own_circumstances, ancestors=tuple(above))
@@ -118,6 +118,19 @@ def children(db: Connection, session: SessionId) -> set[SessionId]:
 def continuing(db: Connection, session: SessionId) -> set[SessionId]:
     """Return the sessions that continue a session's conversation."""
     return _ids(db, "select id from sessions where continues = :session", session)
+
+
+def successor(db: Connection, session: SessionId) -> SessionId | None:
+    """Return the live session in which an ended session was resumed; none if there is none."""
+    row = db.execute(
+        "with recursive later (id) as (values (:session) union"
+        " select sessions.id from sessions join later on sessions.continues = later.id"
+        " where sessions.launch ->> '$.resumes')"
+        f" select id from sessions join later using (id) where {LIVE}"
+        " order by created_at desc limit 1",
+        {"session": session},
+    ).fetchone()
+    return SessionId(row["id"]) if row else None
 
 
 def relatives(db: Connection, ids: Collection[SessionId]) -> list[Relative]:

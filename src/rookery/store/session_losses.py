@@ -6,13 +6,13 @@ from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
-from rookery.model.sessions import TMUX, Session
+from rookery.model.sessions import HEADLESS, OBSERVED, Session
 from rookery.store.sessions import LIVE, read_session
 
 #: A branch of a conversation continues its session, too, but does not replace it. Another live
 #: session may have the conversation: resumed by hand, for instance.
 _NOT_RESUMED = f"""
-    not hidden and runtime = :runtime and ended_at > :since
+    not hidden and runtime not in (:observed, :headless) and ended_at > :since
     and not exists (select 1 from sessions as next where next.continues = sessions.id
         and next.launch ->> '$.resumes')
     and not exists (select 1 from sessions as other where other.agent = sessions.agent
@@ -36,7 +36,7 @@ def ended_unexpectedly(db: Connection, *, since: datetime) -> list[Session]:
 def _read(db: Connection, condition: str, since: datetime) -> list[Session]:
     rows = db.execute(
         f"select * from sessions where {condition} and {_NOT_RESUMED} order by created_at, id",
-        {"runtime": TMUX, "since": since.isoformat()},
+        {"observed": OBSERVED, "headless": HEADLESS, "since": since.isoformat()},
     )
     return [read_session(row) for row in rows]
 

@@ -14,10 +14,10 @@ import msgspec
 
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
-from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, Session
+from rookery.model.sessions import HEADLESS, NOT_DRIVEN, OBSERVED, Session
 from rookery.ports.runtime import HeldProgram, RuntimeHandle
 from rookery.ports.terminal import TerminalAddress
-from rookery.store import relays
+from rookery.store import relays, session_days
 
 #: The fields of a session: each is a column. ``asdict`` would copy every value.
 _COLUMNS = tuple(each.name for each in fields(Session) if each.name != "workspace")
@@ -28,6 +28,12 @@ _TIMES = (
 
 #: Queries for live sessions must use exactly this condition, or SQLite ignores their indexes.
 LIVE = "status in ('starting', 'running', 'closing')"
+
+#: Whether another session continues the conversation; a branch of it does not.
+IS_RESUMED = (
+    "exists (select 1 from sessions as later where later.continues = sessions.id"
+    " and later.launch ->> '$.forks' is null)"
+)
 
 
 def add(
@@ -47,6 +53,7 @@ def add(
     names = ", ".join(row)
     marks = ", ".join(f":{name}" for name in row)
     db.execute(f"insert into sessions ({names}) values ({marks})", row)
+    session_days.add_session(db, session)
     relays.give_up_aliases(db, session.id, session.name)
 
 
@@ -92,9 +99,18 @@ def with_processes(db: Connection) -> list[Session]:
 
 
 def count_live(db: Connection, runtime: str) -> int:
-    """Count the live sessions that a runtime holds."""
+    """Count the live sessions of a runtime."""
     query = f"select count(*) from sessions where {LIVE} and runtime = ?"
     return int(db.execute(query, (runtime,)).fetchone()[0])
+
+
+def count_driven(db: Connection, *, launched: bool = False) -> int:
+    """Count the live driven sessions, or only those that have been launched."""
+    marks = ", ".join("?" for _ in NOT_DRIVEN)
+    query = f"select count(*) from sessions where {LIVE} and runtime not in ({marks})"
+    if launched:
+        query += " and is_held"
+    return int(db.execute(query, NOT_DRIVEN).fetchone()[0])
 
 
 def names_of_others(db: Connection, session: SessionId) -> list[str]:
@@ -190,10 +206,10 @@ def needing_supervision(db: Connection) -> list[SessionId]:
         " and status in ('starting', 'closing')"
         " and not (status = 'starting' and exists (select 1 from workspaces"
         " where session = sessions.id and state = 'requested'))"
-        " and (runtime = ? or (runtime = ? and status = 'closing')) union"
+        " and (runtime not in (?, ?) or (runtime = ? and status = 'closing')) union"
         " select id from sessions"
         " where is_held and status in ('completed', 'failed', 'killed')",
-        (TMUX, OBSERVED),
+        (OBSERVED, HEADLESS, OBSERVED),
     )
     return [SessionId(row["id"]) for row in rows]
 
@@ -207,6 +223,14 @@ def has_id_like(db: Connection, beginning: str) -> bool:
 def has_runtime(db: Connection, session: SessionId) -> bool:
     row = db.execute("select is_held from sessions where id = ?", (session,)).fetchone()
     return bool(row and row["is_held"])
+
+
+def of_one_turn(db: Connection) -> set[SessionId]:
+    """Return the driven sessions that end after their first turn."""
+    rows = db.execute(
+        "select id from sessions where json_extract(launch, '$.driving.single_turn')"
+    )
+    return {SessionId(row["id"]) for row in rows}
 
 
 def launch_of(db: Connection, session: SessionId) -> dict[str, Any]:

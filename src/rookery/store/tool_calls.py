@@ -19,6 +19,8 @@ class ToolCall:
     at: datetime
     tool: str
     argument: str = ""  #: such as its command
+    denied_by: str = ""  #: who or what denied it; empty if it was not
+    rule: str = ""  #: the rule that denied it
 
 
 def since(db: Connection, session: SessionId, *, turn: int, limit: int) -> list[ToolCall]:

@@ -10,7 +10,7 @@ from sqlite3 import Connection, Row
 from rookery.model import attribution, facts
 from rookery.model.attribution import OpenTurn
 from rookery.model.facts import Fact, SessionId
-from rookery.store import session_changes
+from rookery.store import session_changes, session_days
 from rookery.store.timestamps import stamp
 from rookery.store.turns import MAX_TEXT_CHARACTERS
 
@@ -43,11 +43,14 @@ PROJECTED: frozenset[type[Fact]] = frozenset(
 )
 
 
-def project(db: Connection, fact: Fact, known: FactContext) -> None:
-    """Open, pause or close turns according to ``fact``."""
+def project(db: Connection, fact: Fact, known: FactContext) -> bool:
+    """Open, pause or close turns according to ``fact``.
+
+    Returns whether a turn took its prompt or its answer, which was not known before.
+    """
     match fact:
         case facts.TurnStarted():
-            _begin(db, fact, known)
+            return _begin(db, fact, known)
         case facts.ToolUsed(session, subagent=""):
             # With a tool's result, the agent passes its model the prompts typed meanwhile.
             db.execute(
@@ -56,26 +59,32 @@ def project(db: Connection, fact: Fact, known: FactContext) -> None:
                 (session,),
             )
         case facts.PromptFound(session, prompt):
-            db.execute(
+            found = db.execute(
                 "update turns set prompt = ? where session = ? and prompt = ''"
                 " and started_by = (select max(started_by) from turns where session = ?)",
                 (prompt[:MAX_TEXT_CHARACTERS], session, session),
             )
             session_changes.note_first_prompt(db, session, prompt)
+            return found.rowcount > 0
         case facts.TurnPaused(session, last_words, native_id):
-            _pause(db, session, native_id, answer=last_words)
+            return _pause(db, session, native_id, answer=last_words)
         case facts.TurnEnded():
-            _end(db, fact, at=known.at)
+            return _end(db, fact, at=known.at)
         case facts.SessionEnded(session):
             _close(db, session, _numbers(db, session), Closing("failed", "", known.at))
         case _:
             pass
+    return False
 
 
-def _begin(db: Connection, fact: facts.TurnStarted, known: FactContext) -> None:
-    """Open a turn, unless the prompt is part of an open one."""
+def _begin(db: Connection, fact: facts.TurnStarted, known: FactContext) -> bool:
+    """Open a turn, unless the prompt is part of an open one. Return whether it is new."""
+    latest = db.execute(
+        "select prompt from turns where session = ? order by started_by desc limit 1",
+        (fact.session,),
+    ).fetchone()
     if _joins_open_turn(db, fact, known):
-        return
+        return not fact.resumes and latest is not None and not latest["prompt"]
     if fact.is_only_one:
         # A refusal at the keyboard may have ended earlier turns without a hook.
         unanswered = _numbers(db, fact.session)
@@ -96,6 +105,8 @@ def _begin(db: Connection, fact: facts.TurnStarted, known: FactContext) -> None:
             queued,
         ),
     )
+    session_days.add_turn(db, fact.session, at=known.at)
+    return not fact.resumes
 
 
 def _joins_open_turn(db: Connection, fact: facts.TurnStarted, known: FactContext) -> bool:
@@ -157,24 +168,22 @@ class Closing:
     at: datetime
 
 
-def _pause(db: Connection, session: SessionId, native_id: str, *, answer: str) -> None:
-    """Store the answer of turns whose background subagents continue."""
+def _pause(db: Connection, session: SessionId, native_id: str, *, answer: str) -> bool:
+    """Store the answer of turns whose background subagents continue; false without one."""
     shared = attribution.share(open_turns(db, session), native_id)
     for number in shared.answered:
         db.execute(
             "update turns set answer = ?, is_paused = 1 where session = ? and started_by = ?",
             (answer[:MAX_TEXT_CHARACTERS], session, number),
         )
+    return bool(shared.answered)
 
 
-def _end(db: Connection, fact: facts.TurnEnded, *, at: datetime) -> None:
-    if is_late(db, fact):
-        amend(db, fact, at=at)
-        return
-    running = open_turns(db, fact.session)
+def _end(db: Connection, fact: facts.TurnEnded, *, at: datetime) -> bool:
+    """Close the turns that end. Return whether one of them took the answer."""
+    running = [] if is_late(db, fact) else open_turns(db, fact.session)
     if not running:
-        amend(db, fact, at=at)
-        return
+        return amend(db, fact, at=at)
     shared = attribution.share(running, fact.turn)
     # A paused turn has its answer; it ends when its last subagent has ended.
     paused = [each.number for each in running if each.is_paused]
@@ -185,6 +194,7 @@ def _end(db: Connection, fact: facts.TurnEnded, *, at: datetime) -> None:
     answered = [number for number in shared.answered if number not in again]
     _close(db, fact.session, answered, Closing(fact.how, fact.last_words, at))
     _close(db, fact.session, shared.interrupted, Closing("interrupted", "", at))
+    return bool(answered)
 
 
 def _close(

@@ -157,4 +157,5 @@ def read_turn(row: Row) -> Turn:
         input_tokens=row["input_tokens"],
         output_tokens=row["output_tokens"],
         cost=row["cost"],
+        estimated_cost=row["estimated_cost"],
     )

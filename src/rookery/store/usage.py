@@ -7,6 +7,7 @@ from sqlite3 import Connection
 
 from rookery.model import facts
 from rookery.model.facts import Fact
+from rookery.store import session_days
 from rookery.store.timestamps import stamp
 
 #: The facts that change counts.
@@ -32,6 +33,7 @@ def project(db: Connection, fact: Fact, *, at: datetime) -> None:
             )
         case facts.UsageReported():
             _add_usage(db, fact)
+            session_days.add_usage(db, fact, at=at)
         case facts.SessionLabelled(session, label):
             db.execute("update sessions set label = ? where id = ?", (label, session))
         case _:
@@ -51,12 +53,14 @@ def _add_usage(db: Connection, usage: facts.UsageReported) -> None:
         "input": usage.input_tokens,
         "output": usage.output_tokens,
         "cost": usage.cost,
+        "estimated": usage.estimated_cost,
         "turn": usage.turn,
     }
     for table, which in (("sessions", "id = :session"), ("turns", _OF_ITS_TURN)):
         db.execute(
             f"update {table} set input_tokens = input_tokens + :input,"
             " output_tokens = output_tokens + :output,"
+            " estimated_cost = estimated_cost + :estimated,"
             f" cost = iif(:cost is null, cost, coalesce(cost, 0) + :cost) where {which}",
             used,
         )

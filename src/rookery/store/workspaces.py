@@ -27,6 +27,9 @@ _IN_USE = (
     " or substr(project_path, 1, length(workspaces.path) + 1) = workspaces.path || '/'))"
 )
 
+#: States of a workspace whose folder may be gone, and can be made again.
+_RESTORABLE = frozenset({WorkspaceState.REMOVED, WorkspaceState.KEPT, WorkspaceState.READY})
+
 
 def choose(db: Connection, plan: WorkspacePlan, name: str) -> SessionWorkspace:
     """Choose the folder and the branch of a session. Raises ``CommandRefused``."""
@@ -44,7 +47,7 @@ def choose(db: Connection, plan: WorkspacePlan, name: str) -> SessionWorkspace:
     }
     if plan.branch in branches:
         raise CommandRefused(
-            f"the branch {plan.branch} has a worktree already. See:  rookery workspace ls"
+            f"The branch {plan.branch} has a worktree already. See:  rookery workspace ls"
         )
     folder = distinct(name, plan.taken_folders | folders)
     own_branch = distinct(branch_name(name), plan.taken_branches | branches)
@@ -150,6 +153,12 @@ def advance(db: Connection, path: str, state: WorkspaceState, reason: str = "") 
     db.execute(query, (state, reason, path))
 
 
+def begin_removal(db: Connection, path: str) -> None:
+    """Let a workspace be removed, unless a session was started in it meanwhile."""
+    query = "update workspaces set state = 'removing', reason = '', process = ''"
+    db.execute(f"{query} where path = ? and state = 'ready' and not {_IN_USE}", (path,))
+
+
 def discard(db: Connection, path: str, reason: str) -> None:
     """Let a workspace be removed, whatever is in it."""
     query = "update workspaces set state = 'removing', is_discarded = 1, reason = ?"
@@ -166,6 +175,30 @@ def give(db: Connection, path: str, session: SessionId) -> None:
     """Give a workspace that is still there to another session."""
     query = "update workspaces set session = ?, state = 'ready', reason = '' where path = ?"
     db.execute(f"{query} and state in ('ready', 'kept')", (session, path))
+
+
+def restore(db: Connection, workspace: Workspace) -> None:
+    """Let a worktree that is gone be made again. Raises ``CommandRefused``."""
+    others = db.execute(
+        "select path from workspaces where state <> 'removed' and repository = ?"
+        " and branch = ? and path <> ?",
+        (workspace.repository, workspace.branch, workspace.path),
+    )
+    if other := others.fetchone():
+        raise CommandRefused(
+            f"The branch {workspace.branch} has another worktree now: {other['path']}"
+        )
+    found = of_path(db, workspace.path)
+    is_free = found is None or found.state in _RESTORABLE
+    if not is_free or {*users(db, workspace.path)} - {workspace.session}:
+        raise CommandRefused(f"Another session uses {workspace.path}.")
+    db.execute("delete from workspaces where path = ?", (workspace.path,))
+    add(db, workspace)
+
+
+def note_last_commit(db: Connection, path: str, commit: str) -> None:
+    """Store the last commit of a branch that is about to be deleted with its worktree."""
+    db.execute("update workspaces set last_commit = ? where path = ?", (commit, path))
 
 
 def note_process(db: Connection, path: str, process: str) -> None:

@@ -8,12 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from rookery.permissions.project_files import read_text, up_to_root
+from rookery.tracking.git_folders import git_folder
 
 _BRANCH = re.compile(r"ref: refs/heads/(\S.*)")
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
-
-#: The line of a ``.git`` file, which worktrees and submodules have instead of the folder.
-_ELSEWHERE = re.compile(r"gitdir: (.+)")
 
 #: Characters shown of the commit of a detached head.
 COMMIT_CHARACTERS = 7
@@ -37,8 +35,6 @@ def _head(folder: str) -> str:
     """Return the text of the HEAD file of a folder's repository; empty if there is none."""
     with suppress(OSError, ValueError):
         *_, root = up_to_root(Path(folder))
-        git = root / ".git"
-        if elsewhere := _ELSEWHERE.match(read_text(git)):
-            git = root / elsewhere[1].strip()
-        return read_text(git / "HEAD").strip()
+        if git := git_folder(root / ".git"):
+            return read_text(git / "HEAD").strip()
     return ""

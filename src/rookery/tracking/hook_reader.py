@@ -91,11 +91,15 @@ class HookReader:
         if (call := hooks.read_call(hook.payload)) is None:
             return None
         names = hooks.traits.names_of(call.tool)
-        call = replace(call, folder=sender.cwd, other_names=names - {call.tool})
-        call = await with_inline_commands(call, sender)
-        await self.rules_file.refresh(self.database, self.clock)
+        call = replace(call, other_names=names - {call.tool})
         if hook.is_altered:
             call = replace(call, uncertain=frozenset(call.input), is_exact=False)
+        return await self.complete(call, sender)
+
+    async def complete(self, call: Call, sender: Sender) -> Call:
+        """Add to a call what rules match besides its input, and read the current rules."""
+        call = await with_inline_commands(replace(call, folder=sender.cwd), sender)
+        await self.rules_file.refresh(self.database, self.clock)
         if needs_folder(self.rules_file.rules, call):
             call = await self.paths.resolve_folders(call, folder=sender.cwd)
         fields = path_fields(self.rules_file.rules)

@@ -24,6 +24,7 @@ from rookery.model.facts import (
     ToolUsed,
     TurnEnded,
     TurnStarted,
+    UsageReported,
 )
 from rookery.model.permissions import Call, Verdict
 from rookery.model.sessions import Sender
@@ -44,6 +45,7 @@ from rookery.tracking.hook_callers import write_informed
 from rookery.tracking.hook_reader import HookContent, HookReader, agent_of, dialect_of
 from rookery.tracking.hook_replies import HookAnswers
 from rookery.tracking.hook_senders import HookSenders, ends_conversation_already_left, identify
+from rookery.tracking.prices import Prices, with_estimate
 from rookery.tracking.transcript_reader import TranscriptReader
 
 #: A duplicate of a hook call arrives within this time.
@@ -72,6 +74,7 @@ class Intake:
     permissions: Permissions
     stops: StopPolicy
     conversations: TranscriptReader | None = None
+    prices: Prices = field(default_factory=dict)
     answers: HookAnswers = field(init=False)
     _reader: HookReader = field(init=False)
     _senders: HookSenders = field(init=False)
@@ -132,7 +135,9 @@ class Intake:
             if held_stop := self._hold(db, hooks, hook, session):
                 return held_stop
             told = [explained(fact, ending) for fact in hooks.read(hook.payload, session)]
-            for fact in stop_hooks.with_unseen_prompt(db, told, prompt):
+            # The stream of a driven session reports the same.
+            unreported = [] if sending.is_driven else told
+            for fact in stop_hooks.with_unseen_prompt(db, unreported, prompt):
                 self._write(db, fact, at=at)
             note_edits(db, self.journal, session, edits, at=at)
             self.permissions.ask_again(db, session)
@@ -175,6 +180,8 @@ class Intake:
         if call is None:
             return Pass()
         session = sessions.get(db, session_id)
+        if session.is_driven and call.is_asked:
+            return Pass()  # it asks the same through its protocol
         if hook.pid is None:
             if session.status.is_over:
                 return Pass()
@@ -232,7 +239,10 @@ class Intake:
         return self.permissions.repeat(db, sessions.get(db, session), call)
 
     def _write(self, db: Connection, fact: Fact, *, at: datetime) -> None:
-        if isinstance(fact, TurnEnded):
+        if isinstance(fact, UsageReported):
+            model = sessions.get(db, fact.session).model
+            self.journal.append(db, with_estimate(fact, self.prices, model), at=at)
+        elif isinstance(fact, TurnEnded):
             stop_hooks.write(db, self.journal, fact, at=at)
         elif not isinstance(fact, SessionEnded):
             self.journal.append(db, fact, at=at)
@@ -258,7 +268,7 @@ class Intake:
 
     def _bring_up(self, db: Connection, sending: Sending) -> None:
         """Mark a headless agent as up once it has reported anything."""
-        was_starting = sending.is_starting and not sending.has_terminal
+        was_starting = sending.is_starting and not (sending.has_terminal or sending.is_driven)
         # The facts of this call may have done so already.
         if was_starting and senders.get(db, sending.session).is_starting:
             self.journal.append(db, SessionFound(sending.session))

@@ -10,6 +10,7 @@ from sqlite3 import Connection
 from typing import assert_never
 
 import anyio
+from anyio.abc import TaskGroup
 
 from rookery import supervise
 from rookery.model import facts
@@ -22,27 +23,36 @@ from rookery.model.errors import (
 )
 from rookery.model.lifecycle import Status
 from rookery.model.screens import tail
-from rookery.ports.runtime import (
+from rookery.ports.runtime import Runtime
+from rookery.ports.sightings import (
+    AgentAsked,
+    AgentStoppedAsking,
     Changed,
     Exited,
     FellQuiet,
+    Finished,
     Reported,
-    Runtime,
+    ReportedTogether,
     Sighting,
     Skipped,
     Unsuspended,
     Vanished,
 )
+from rookery.processes import signal_name
 from rookery.sessions import record_end
 from rookery.store import sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.screen_reader import ScreenReader
+from rookery.tracking.stream_reports import StreamReports
 
 _log = logging.getLogger(__name__)
 
 #: Seconds before a sighting that could not be recorded is retried.
 ERROR_BACKOFF_S = 5.0
+
+#: Sightings that are retried before the next one is recorded, which builds on them.
+_IN_ORDER = (Reported, ReportedTogether, AgentStoppedAsking, Finished)
 
 #: The signals that programs get when their terminal goes or the computer is shut down.
 _SHUTDOWN_SIGNALS = frozenset({signal.SIGHUP, signal.SIGTERM})
@@ -54,18 +64,27 @@ class ScreenWatch:
     journal: Journal
     runtime: Runtime
     screens: ScreenReader
+    streams: StreamReports
 
     async def watch(self) -> None:
         """Record the runtime's sightings, one after the other."""
         async with anyio.create_task_group() as tasks:
             async for sighting in self.runtime.watch():
-                if await self._try_record(sighting):
+                if isinstance(sighting, AgentAsked):
+                    # A person may take long to answer; other sightings go on meanwhile.
+                    self._begin_request(tasks, sighting)
+                elif await self._try_record(sighting):
                     continue
-                if isinstance(sighting, Reported):
+                elif isinstance(sighting, _IN_ORDER):
                     await self._retry(sighting)  # in order: later facts build on these
                 else:
                     retry = partial(self._retry, sighting)
                     supervise.spawn(tasks, retry, name="Writing down later")
+
+    def _begin_request(self, tasks: TaskGroup, asked: AgentAsked) -> None:
+        name, clock = f"A request of session {asked.session}", self.journal.clock
+        decide = partial(self.streams.record, asked)
+        tasks.start_soon(partial(supervise.until_done, decide, name=name, clock=clock))
 
     async def _try_record(self, sighting: Sighting) -> bool:
         """Record a sighting. False if it must be retried: nothing would report it later."""
@@ -77,6 +96,9 @@ class ScreenWatch:
 
         name = f"Writing down {sighting!r:.200}"
         if not await supervise.contained(record, name=name):
+            if isinstance(sighting, ReportedTogether) and len(sighting.reports) > 1:
+                # A report that cannot be recorded must not take those of others with it.
+                return all([await self._try_record(each) for each in sighting.reports])
             # An internal error: only the end of a session is worth another try.
             return not isinstance(sighting, Exited | Vanished)
         return is_written or isinstance(sighting, Changed | FellQuiet)
@@ -91,7 +113,9 @@ class ScreenWatch:
                 self.screens.request_report(sighting.session)
             return False
         except (RuntimeFailed, SessionUnknown):
-            pass  # the session is gone; another sighting reports how
+            # The session is gone; another sighting reports how.
+            if isinstance(sighting, ReportedTogether) and len(sighting.reports) > 1:
+                raise
         return True
 
     async def _retry(self, sighting: Sighting) -> None:
@@ -114,8 +138,14 @@ class ScreenWatch:
                 await self.screens.read_changed(session)
             case FellQuiet(session):
                 await self.screens.read_quiet(session)
-            case Reported(_, told):
-                await self.database.write(lambda db: self.journal.append(db, *told))
+            case (
+                Reported()
+                | ReportedTogether()
+                | AgentAsked()
+                | AgentStoppedAsking()
+                | Finished()
+            ):
+                await self.streams.record(sighting)
             case _:
                 assert_never(sighting)
 
@@ -147,20 +177,13 @@ class ScreenWatch:
 
 def how_it_ended(exited: Exited) -> str:
     if exited.signal is not None:
-        return f"it was killed by {_signal_name(exited.signal)}"
+        return f"it was killed by {signal_name(exited.signal)}"
     if exited.code is not None:
         return f"it exited with status {exited.code}"
-    return "it ended, and nobody could tell how"
+    return "it ended, and how is unknown"
 
 
 def _is_ended_from_outside(exited: Exited) -> bool:
     """Return whether a signal that a closing terminal or a shutdown sends ended the program."""
     by_exit_code = {128 + each for each in _SHUTDOWN_SIGNALS}  # as shells and agents report it
     return exited.signal in _SHUTDOWN_SIGNALS or exited.code in by_exit_code
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -29,10 +29,11 @@ from rookery.model.lifecycle import Activity
 from rookery.model.sessions import Session
 from rookery.model.turn_texts import NO_ANSWER, Answer
 from rookery.ports.transcript import SessionEntry, SessionFiles
-from rookery.processes import Process, is_running, run_as
+from rookery.processes import Process, is_running, run_as, system
 from rookery.processes.lineage import named_process
 from rookery.sessions import adopt, record_end
 from rookery.sessions.adopt import Arrival, real_folder
+from rookery.sessions.launching import SESSION_VARIABLE
 from rookery.store import evidence, session_bindings, sessions, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -133,7 +134,8 @@ class SessionFilesWatch:
             try:
                 if self.files.name.fullmatch(path.name) and (entry := await self._read(path)):
                     texts = await self._texts(entry)
-                    take_in = partial(self._record, entry=entry, texts=texts)
+                    named = system.variable(entry.pid, SESSION_VARIABLE) or ""
+                    take_in = partial(self._record, entry=entry, texts=texts, named=named)
                     unsettled = await self.database.write(take_in)
                     self.entries[path] = entry
                     if unsettled:
@@ -170,13 +172,16 @@ class SessionFilesWatch:
         return TurnTexts(answer or unread, last_end)
 
     def _record(
-        self, db: Connection, entry: SessionEntry, texts: TurnTexts
+        self, db: Connection, entry: SessionEntry, texts: TurnTexts, named: str
     ) -> FileReport | None:
-        """Record the claim of a file. Returns a report to settle a moment later, if any."""
-        if (found := self._find(db, entry)) is None:
+        """Record the claim of a file. Returns a report to settle a moment later, if any.
+
+        ``named`` is the session that the environment of the file's process names.
+        """
+        if _is_driven(db, named) or (found := self._find(db, entry)) is None:
             return None
         session = sessions.get(db, found)
-        if entry.claim is None or session.status.is_over:
+        if entry.claim is None or session.status.is_over or session.is_driven:
             return None
         known, claim = evidence.known(db, session), entry.claim
         before = known.file
@@ -271,3 +276,9 @@ def _text(path: Path) -> str:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         return file.read(MAX_FILE_BYTES).decode(errors="replace")
+
+
+def _is_driven(db: Connection, session: str) -> bool:
+    """Return whether a session is driven: its stream reports all of it."""
+    is_known = sessions.is_known(db, session)
+    return is_known and sessions.get(db, SessionId(session)).is_driven

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +12,6 @@ from sqlite3 import Connection
 import anyio
 
 from rookery.agents.transcripts import is_named_after
-from rookery.config import Price
 from rookery.model.errors import SessionUnknown
 from rookery.model.evidence import Evidence
 from rookery.model.facts import (
@@ -32,6 +31,7 @@ from rookery.store.database import Database
 from rookery.store.journal import Entry, Journal, Reader
 from rookery.store.transcripts import Progress
 from rookery.supervise import Reconciler
+from rookery.tracking.prices import Prices, cost_of, find_price
 from rookery.tracking.usage_files import MAX_SLICE_BYTES, UsageSlice, read_files
 
 #: Seconds for an agent to write the end of a turn: Claude does so after its stop hook.
@@ -51,7 +51,9 @@ def note(db: Connection, entry: Entry) -> None:
             # A session names its transcript itself: accept only a file named after it.
             with suppress(SessionUnknown):  # a pruned session has no transcript
                 known = sessions.get(db, session)
-                if is_named_after(known.agent, path, known.native_id or ""):
+                if not known.is_driven and is_named_after(
+                    known.agent, path, known.native_id or ""
+                ):
                     transcripts.add(db, session, path)
         case fact:
             transcripts.call_for(db, fact.session, entry.seq)
@@ -77,7 +79,7 @@ READER = Reader(
 class UsageReader:
     database: Database
     journal: Journal
-    prices: Mapping[str, Price]  #: by model; without a price the cost is unknown
+    prices: Prices  #: without a price the cost is unknown
     slice_bytes: int = MAX_SLICE_BYTES  #: to read of each file at once
     #: One file at a time, in a thread: a disk may be slow.
     _limit: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
@@ -148,20 +150,14 @@ class UsageReader:
             sum(each.tokens.output for each in used),
             round(sum(costs)) if costs else None,
             turn,
+            estimated=bool(costs),
+            cache_read=sum(each.tokens.cache_read for each in used),
+            cache_write=sum(each.tokens.cache_write for each in used),
         )
 
     def _cost(self, usage: Usage, model: str) -> float | None:
-        """Return the cost in micro-dollars; prices are in dollars per million tokens."""
-        if (price := self.prices.get(usage.model or model)) is None:
-            return None
-        tokens = usage.tokens
-        fresh = max(0, tokens.input - tokens.cache_read - tokens.cache_write)
-        read, written = (
-            price.input if each is None else each
-            for each in (price.cache_read, price.cache_write)
-        )
-        cached = read * tokens.cache_read + written * tokens.cache_write
-        return price.input * fresh + cached + price.output * tokens.output
+        price = find_price(self.prices, usage.model or model)
+        return None if price is None else cost_of(usage.tokens, price)
 
 
 def _note_last(db: Connection, session: SessionId, used: Sequence[Usage]) -> None:

@@ -101,7 +101,7 @@ class AnswerActions(BoardScreen):
 
     def _can_allow(self, request: RequestInfo) -> bool:
         if not can_allow(request):
-            self.say("It asks a question: choose an option, or answer with t.")
+            self.say(f"It asks a question. {_ways(request)}")
         return can_allow(request)
 
     def _allow(self, request: RequestInfo, *, for_session: bool) -> None:
@@ -150,7 +150,7 @@ class AnswerActions(BoardScreen):
         if request is None:
             return
         if not can_write(request):
-            self.say("It takes no free text here. Attach with enter to answer in its terminal.")
+            self.say(f"It takes no free text here. {_ways(request)}")
         elif takes_one_key(request):
             dialog = TextDialog(f"Answer: {request.questions[0].text}")
             self.app.push_screen(dialog, partial(self._send_text, AnswerDraft(request)))
@@ -204,6 +204,12 @@ class AnswerActions(BoardScreen):
         given = given_answers(request)
         text = f"{word}: {asked(request)}" + (f" → {given}" if given else "")
         return f"{text}. {request.note}" if request.note else text
+
+
+def _ways(request: RequestInfo) -> str:
+    """Return the keys that do answer a request, as a sentence."""
+    keys = ", ".join(f"{key} ({label})" for key, label in answer_keys(request))
+    return f"Press {keys}."
 
 
 def _sentence(text: str) -> str:

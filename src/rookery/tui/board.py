@@ -9,10 +9,13 @@ from typing import TypeAlias, TypeVar
 
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import ListedSession, SessionList
-from rookery.presentation.order import rank, ranked, tree
+from rookery.presentation.evidence import rules_warning
+from rookery.presentation.order import Rank, tree
+from rookery.presentation.projects import project_folders
 from rookery.presentation.states import Standing, standing
 from rookery.tui.fuzzy import score
-from rookery.tui.session_view import Extras, folder, searched_text
+from rookery.tui.row_order import RowOrder
+from rookery.tui.session_view import Extras, searched_text, shown_folder
 
 T = TypeVar("T")
 
@@ -70,7 +73,7 @@ class Board:
     extras: Extras = field(default_factory=Extras)
     on_timeout: str = ""
     is_holding: bool = False
-    trouble: str = ""  #: why what is shown may be outdated, or rules do not apply
+    trouble: str = ""  #: why what is shown may be outdated, or rules or settings do not apply
     marked: set[str] = field(default_factory=set)
     muted: set[str] = field(default_factory=set)  #: ids
     view: BoardView = BoardView.LIVE
@@ -78,10 +81,15 @@ class Board:
     is_tree: bool = False
     shows_hidden: bool = False
     query: str = ""
+    selected: str = ""  #: the id of the session that keeps its place
+    order: RowOrder = field(default_factory=RowOrder)
 
     def replace(self, listed: SessionList) -> None:
         """Take a complete list of sessions."""
+        gone = self.sessions.keys() - {each.id for each in listed.sessions}
         self.sessions = {each.id: each for each in listed.sessions}
+        for each in gone:
+            self.order.forget(each)
         self.extras = Extras(listed.kept, listed.failures, listed.pending, listed.overlaps)
         self.marked &= {*self.sessions}
         self._take_rest(listed)
@@ -92,6 +100,7 @@ class Board:
         for gone in changed - {each.id for each in listed.sessions}:
             self.sessions.pop(gone, None)
             self.marked.discard(gone)
+            self.order.forget(gone)
         self.sessions.update({each.id: each for each in listed.sessions})
         self.extras = Extras(
             _merged(self.extras.kept, listed.kept, changed),
@@ -103,7 +112,9 @@ class Board:
 
     def _take_rest(self, listed: SessionList) -> None:
         self.on_timeout, self.is_holding = listed.on_timeout, listed.holding
-        self.trouble = listed.trouble or listed.rules_problem or listed.hooks_problem
+        rules = rules_warning(listed.rules_problem) if listed.rules_problem else ""
+        problems = (listed.trouble, rules, listed.hooks_problem, listed.config_note)
+        self.trouble = next(filter(None, problems), "")
 
     def take_requests(self, requests: Iterable[RequestInfo]) -> None:
         """Take all open requests, oldest first."""
@@ -140,23 +151,24 @@ class Board:
     def _groups(self, sessions: Sequence[ListedSession]) -> Iterator[BoardRow]:
         """Yield headings and rows; the group of the most urgent session comes first."""
         groups: dict[str, list[ListedSession]] = {}
+        projects = project_folders(self.sessions.values())
         for each in sessions:
-            for title in self._titles(each):
+            for title in self._titles(each, projects):
                 groups.setdefault(title, []).append(each)
         for title, members in groups.items():
             yield BoardHeading(title, len(members))
             yield from self._block(members)
 
-    def _titles(self, session: ListedSession) -> tuple[str, ...]:
+    def _titles(self, session: ListedSession, projects: Mapping[str, str]) -> tuple[str, ...]:
         if self.grouping is Grouping.PROJECT:
-            return (folder(session),)
+            return (shown_folder(projects[session.id]),)
         return session.tags[:1] or (UNTAGGED,)
 
     def _block(self, sessions: Sequence[ListedSession]) -> Iterator[BoardSession]:
         if not self.is_tree:
             yield from map(self._row, sessions)
             return
-        for depth, each in tree(sessions):
+        for depth, each in tree(sessions, self._rank):
             yield self._row(each, depth)
 
     def _row(self, session: ListedSession, depth: int = 0) -> BoardSession:
@@ -170,10 +182,15 @@ class Board:
             if self._is_visible(each) and is_in_view(each)
         )
         if not self.query:
-            return ranked([*visible])
+            return sorted(visible, key=self._rank)
         scored = ((score(self.query, searched_text(each)), each) for each in visible)
         found = [(points, each) for points, each in scored if points]
-        return [each for _, each in sorted(found, key=lambda one: (-one[0], rank(one[1])))]
+        return [
+            each for _, each in sorted(found, key=lambda one: (-one[0], self._rank(one[1])))
+        ]
+
+    def _rank(self, session: ListedSession) -> Rank:
+        return self.order.rank(session, is_selected=session.id == self.selected)
 
     def _is_visible(self, session: ListedSession) -> bool:
         """Return whether a session is listed; one that asks is, even if it is hidden."""

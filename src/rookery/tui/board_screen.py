@@ -51,6 +51,7 @@ class BoardScreen(Screen[None]):
         super().__init__()
         self.setup = setup
         self.board = Board()
+        self._told_trouble = ""
         self.live = LiveThreads(setup.daemon, self.post_message)
 
     @property
@@ -86,6 +87,12 @@ class BoardScreen(Screen[None]):
         # What happened comes first: a long command line is cut.
         spans = [Span(f"   $ {one_line(command_line)}", "faint")] if command_line else []
         self.query_one("#status", LineBar).show((Span(f" {one_line(text)}", style), *spans))
+
+    def tell_trouble(self) -> None:
+        """Show once why rules or settings do not apply, or what is shown may be outdated."""
+        if self.board.trouble and self.board.trouble != self._told_trouble:
+            self.say(self.board.trouble, style="failed")
+        self._told_trouble = self.board.trouble
 
     def perform(
         self,

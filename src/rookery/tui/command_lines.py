@@ -57,6 +57,8 @@ class NewSession:
     name: str = ""
     prompt: str = ""
     worktree: str | None = None  #: the branch; empty for one that the daemon names
+    profile: str = ""
+    tags: tuple[str, ...] = ()
 
     @property
     def is_command(self) -> bool:
@@ -70,7 +72,12 @@ class NewSession:
 
     @property
     def command_line(self) -> str:
-        options = ["--agent", self.agent, "--project", self.project]
+        options = ["--agent", self.agent] if self.agent else []
+        options += ["--project", self.project]
+        if self.profile:
+            options += ["--profile", self.profile]
+        for each in self.tags:
+            options += ["--tag", each]
         if self.name:
             options += ["--name", self.name]
         if self.worktree is not None:

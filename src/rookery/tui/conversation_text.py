@@ -9,6 +9,7 @@ from datetime import datetime
 from rookery.client.live_views import ConversationInfo
 from rookery.client.turns import TurnInfo
 from rookery.model.code_blocks import markdown_parts
+from rookery.presentation.denials import denial
 from rookery.presentation.texts import count, one_line
 from rookery.tui.styled import StyledLine, line, paragraph
 
@@ -24,6 +25,7 @@ class _ShownPart:
     at: str
     kind: str
     text: str
+    note: str = ""  #: that a call was denied
 
 
 def conversation_lines(conversation: ConversationInfo, width: int) -> list[StyledLine]:
@@ -44,7 +46,8 @@ def conversation_lines(conversation: ConversationInfo, width: int) -> list[Style
 
 def _parts(conversation: ConversationInfo) -> Iterator[_ShownPart]:
     for passage in conversation.transcript:
-        yield _ShownPart(passage.at, passage.kind, passage.text)
+        note = denial(passage.denied_by, passage.rule)
+        yield _ShownPart(passage.at, passage.kind, passage.text, note)
     is_recorded = any(each.kind == "interruption" for each in conversation.transcript)
     for turn in conversation.turns:
         for part in _turn_parts(turn):
@@ -69,7 +72,9 @@ def _lines_of(part: _ShownPart, width: int) -> list[StyledLine]:
             return [*paragraph(part.text, width, "prompt", first="❯ ", rest="  "), line("")]
         case "call":
             call = one_line(" ".join(part.text.split()))
-            return [*paragraph(call, width, "call", first="  ⚒ ", rest="    ")][:3]
+            lines = [*paragraph(call, width, "call", first="  ⚒ ", rest="    ")][:3]
+            denied = line(f"  ✗ {one_line(part.note)}", "failed")
+            return [*lines, denied] if part.note else lines
         case "result":
             text = part.text.strip()[:MAX_RESULT_CHARACTERS]
             return [*paragraph(text, width, "faint", first="  │ ", rest="  │ ")][:4]

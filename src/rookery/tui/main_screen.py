@@ -124,6 +124,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
         if news.muted is not None:
             self.board.muted = set(news.muted)
         self.show_board()
+        self.tell_trouble()
         if news.ids is None or self.table.selected in news.ids:
             self.live.preview.refresh()
 
@@ -188,8 +189,9 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
 
     def on_session_pane_selected(self, message: SessionPane.Selected) -> None:
         self._note_presence()
-        self._show_preview()
-        self._show_bars()
+        # The row that was selected before takes its place now.
+        self.board.selected = message.session
+        self.show_board()
         self.preview.clear()
         self._fetch_preview()
 

@@ -18,6 +18,7 @@ from rookery.client.sessions import (
     show_evidence,
 )
 from rookery.client.starts import ResumeOrder, StartOrder, resume_session, start_session
+from rookery.presentation.projects import project_folder
 from rookery.tui import command_lines
 from rookery.tui.board_screen import BoardScreen
 from rookery.tui.command_lines import NewSession
@@ -40,6 +41,9 @@ class SessionActions(BoardScreen):
             return
         if session.ended_at:
             self.say(f"{session.name} has ended. Continue its conversation with r.")
+            return
+        if session.is_driven:
+            self.say(f"{session.name} has no terminal; what it does is shown here.")
             return
         line = command_lines.attach(session.name)
         status = self.run_here(("attach", session.id))
@@ -77,7 +81,7 @@ class SessionActions(BoardScreen):
 
     def action_new(self) -> None:
         sessions = [*self.board.sessions.values()][::-1]
-        folders = [self.setup.folder, *(each.project_path for each in sessions)]
+        folders = [self.setup.folder, *map(project_folder, sessions)]
         agent = sessions[0].agent if sessions else self.setup.agents[0]
         dialog = StartDialog(self.setup.agents, agent=agent, folders=[*dict.fromkeys(folders)])
         self.app.push_screen(dialog, self._start)
@@ -99,6 +103,8 @@ class SessionActions(BoardScreen):
             environment=dict(self.setup.environment),
             worktree=asked.worktree is not None,
             branch=asked.worktree or "",
+            profile=asked.profile,
+            tags=list(asked.tags),
         )
         work = partial(start_session, self.daemon, order)
         self.perform(asked.command_line, work, self._started)

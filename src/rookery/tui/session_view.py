@@ -11,11 +11,11 @@ from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import ListedSession, PendingInfo, SessionInfo, WaitingInfo
 from rookery.model.permissions import DIALOG, STOP, telling
 from rookery.presentation.activity import UNREAD, Surroundings, activity, tool_text
+from rookery.presentation.amounts import cost_text, short_count
 from rookery.presentation.folders import with_tilde
+from rookery.presentation.projects import project_folder
 from rookery.presentation.states import Standing, standing
 from rookery.presentation.texts import one_line
-
-_MILLION, _THOUSAND = 1_000_000, 1_000
 
 #: Signs for states that can be told apart without colour.
 _SIGNS = {
@@ -74,15 +74,19 @@ def unread_since(session: ListedSession) -> str:
 
 def folder(session: SessionInfo) -> str:
     """Return the project's folder, with the user's home as a tilde."""
+    return shown_folder(project_folder(session))
+
+
+def shown_folder(path: str) -> str:
     home = os.path.expanduser("~")  # noqa: PTH111 - a prefix of text, not a path
-    return one_line(with_tilde(session.project_path, home))
+    return one_line(with_tilde(path, home))
 
 
 def searched_text(session: ListedSession) -> tuple[str, ...]:
     """Return the texts that a search looks at, most telling first."""
     return (
         session.name,
-        session.project_path,
+        f"{project_folder(session)}\n{session.project_path}",
         " ".join((session.agent, session.title, session.branch, *session.tags)),
         f"{session.last_prompt}\n{session.first_prompt}",
         session.last_answer,
@@ -93,17 +97,12 @@ def usage(session: ListedSession) -> str:
     """Return tokens and cost as far as they are known."""
     tokens = session.input_tokens + session.output_tokens
     parts = (
-        f"{_short_count(tokens)} tokens" if tokens else "",
-        f"${session.cost_usd:.2f}" if session.cost_usd else "",
+        f"{short_count(tokens)} tokens" if tokens else "",
+        cost_text(session.cost_usd, estimated=session.estimated_cost > 0)
+        if session.cost_usd
+        else "",
     )
     return " · ".join(filter(None, parts))
-
-
-def _short_count(number: int) -> str:
-    for size, unit in ((_MILLION, "M"), (_THOUSAND, "k")):
-        if number >= size:
-            return f"{number / size:.1f}{unit}"
-    return str(number)
 
 
 def details(session: ListedSession, overlap: str = "") -> str:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
@@ -21,9 +21,19 @@ from rookery.tui.styled import Span, line
 #: What the field of the branch means if it is left empty, or has only this.
 NO_WORKTREE, NAMED_WORKTREE = "", "+"
 
+_LABELS = {
+    "agent": "Agent",
+    "folder": "Folder",
+    "name": "Name",
+    "profile": "Profile",
+    "tags": "Tags",
+    "worktree": "Worktree",
+    "prompt": "Prompt  (optional)",
+}
+
 
 class StartDialog(LeavableScreen[NewSession | None]):
-    """Asks for agent, folder, name, worktree and prompt; enter goes on to the next field."""
+    """Asks how to start a session; enter goes on to the next field."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "cancel"),
@@ -39,31 +49,35 @@ class StartDialog(LeavableScreen[NewSession | None]):
         self._agents, self._agent, self._folders = agents, agent, folders
 
     def compose(self) -> ComposeResult:
-        folder = self._folders[0] if self._folders else "."
         with Vertical(classes="dialog"):
             yield LineBar(id="dialog-title")
-            yield LineBar(id="label-agent")
-            suggested_agents = SuggestFromList(self._agents, case_sensitive=False)
-            yield Input(self._agent, id="agent", suggester=suggested_agents)
-            yield LineBar(id="label-folder")
-            yield Input(folder, id="folder", suggester=SuggestFromList(self._folders))
-            yield LineBar(id="label-name")
-            yield Input(id="new-name")
-            yield LineBar(id="label-worktree")
-            yield Input(id="worktree")
+            for name, line_input in self._fields().items():
+                with Horizontal(classes="field"):
+                    yield LineBar(id=f"label-{name}")
+                    yield line_input
             yield LineBar(id="label-prompt")
             yield composer()
             yield LineBar(id="dialog-keys")
 
-    def on_mount(self) -> None:
-        labels = {
-            "agent": f"Agent  ({', '.join(self._agents)})",
-            "folder": "Folder",
-            "name": "Name  (optional)",
-            "worktree": f"Git worktree  (its branch; {NAMED_WORKTREE} for one named after it)",
-            "prompt": "Prompt  (optional)",
+    def _fields(self) -> dict[str, Input]:
+        """Return the fields of one line in their order."""
+        folder = self._folders[0] if self._folders else "."
+        agents = SuggestFromList(self._agents, case_sensitive=False)
+        folders = SuggestFromList(self._folders)
+        return {
+            "agent": Input(self._agent, ", ".join(self._agents), id="agent", suggester=agents),
+            "folder": Input(folder, id="folder", suggester=folders),
+            "name": Input(id="new-name", placeholder="optional"),
+            "profile": Input(id="profile", placeholder="optional; of the configuration"),
+            "tags": Input(id="tags", placeholder="optional; separated by spaces"),
+            "worktree": Input(
+                id="worktree",
+                placeholder=f"a branch; {NAMED_WORKTREE}: one named after it",
+            ),
         }
-        for name, label in labels.items():
+
+    def on_mount(self) -> None:
+        for name, label in _LABELS.items():
             self.query_one(f"#label-{name}", LineBar).show((Span(label, "faint"),))
         self.query_one("#dialog-title", LineBar).show(line("New session", "heading"))
         keys = hints(("enter", "next, then start"), ("tab", "field"), ("esc", "cancel"))
@@ -75,12 +89,16 @@ class StartDialog(LeavableScreen[NewSession | None]):
 
     def on_composer_text_written(self, message: Composer.TextWritten) -> None:
         worktree = self._value("worktree")
+        # A profile has an agent; the one that the form proposes is not the user's choice.
+        agent, profile = self._value("agent"), self._value("profile")
         self.leave(
             NewSession(
-                agent=self._value("agent"),
+                agent="" if profile and agent == self._agent else agent,
                 project=self._value("folder") or ".",
                 name=self._value("new-name"),
                 prompt=message.text.strip(),
+                profile=profile,
+                tags=tuple(self._value("tags").replace(",", " ").split()),
                 worktree=None if worktree == NO_WORKTREE else worktree.strip(NAMED_WORKTREE),
             )
         )

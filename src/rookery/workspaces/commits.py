@@ -93,7 +93,7 @@ async def merged_tree(repository: Repository, ours: str, theirs: str) -> str:
         merged = await repository.run("merge-tree", *options, ours, theirs, accept=(0, 1))
     except GitFailed as error:
         if "usage: git merge-tree" in str(error):
-            raise CommandRefused("landing needs git 2.38 or newer.") from error
+            raise CommandRefused("Landing needs git 2.38 or newer.") from error
         raise
     tree, *files = [os.fsdecode(each) for each in merged.stdout.split(b"\0") if each]
     if merged.status:

@@ -128,7 +128,7 @@ async def open_worktree(git: Git, workspace: Workspace) -> Repository:
     """Return a worktree to read. Raises ``CommandRefused`` if it is gone."""
     git_dir = await find_git_dir(workspace)
     if not git_dir or not await is_folder(workspace.path):
-        raise CommandRefused(f"the worktree {workspace.path} is gone.")
+        raise CommandRefused(f"The worktree {workspace.path} is gone.")
     return await git.reading(place_of(workspace, git_dir))
 
 

@@ -162,11 +162,14 @@ class WorkspaceKeeper:
         if reason:
             await self._keep(workspace, reason)
             return
-        begin = partial(workspaces.advance, path=workspace.path, state=WorkspaceState.REMOVING)
-        await self.database.write(begin)
+        await self.database.write(partial(workspaces.begin_removal, path=workspace.path))
 
     async def _keep(self, workspace: Workspace, reason: str) -> None:
         def keep(db: Connection) -> None:
+            if workspace.state is WorkspaceState.READY and workspaces.is_in_use(
+                db, workspace.path
+            ):
+                return  # it was resumed meanwhile
             workspaces.advance(db, workspace.path, WorkspaceState.KEPT, reason)
             self.journal.append(db, WorkspaceKept(workspace.session, workspace.path, reason))
 
@@ -181,6 +184,7 @@ class WorkspaceKeeper:
                     await self._keep(workspace, reason)
                     return
             async with self._locks[workspace.repository]:
+                await self._note_last_commit(workspace)
                 left = await self.worktrees.remove(workspace)
         except _FINAL as error:
             await self._keep(workspace, f"it could not be removed. {error}")
@@ -192,6 +196,12 @@ class WorkspaceKeeper:
             self.journal.append(db, WorkspaceRemoved(workspace.session, workspace.path, left))
 
         await self.database.write(finish)
+
+    async def _note_last_commit(self, workspace: Workspace) -> None:
+        """Store where the branch is before it is deleted: a resumed session begins there."""
+        if commit := await self.worktrees.last_commit(workspace):
+            note = partial(workspaces.note_last_commit, path=workspace.path, commit=commit)
+            await self.database.write(note)
 
     async def _write(self, fact: Fact) -> None:
         await self.database.write(lambda db: self.journal.append(db, fact))

@@ -64,11 +64,11 @@ async def prepare(git: Git, workspace: Workspace, request: LandRequest) -> Landi
     """Make the commits that are to land. Raises ``CommandRefused``, ``LandingConflict``."""
     git_dir = await find_git_dir(workspace)
     if not git_dir:
-        raise CommandRefused(f"the worktree of {request.name} is gone: {workspace.path}.")
+        raise CommandRefused(f"The worktree of {request.name} is gone: {workspace.path}.")
     place = place_of(workspace, git_dir)
     worktree, repository = git.changing(place), await git.reading(place)
     if why := await asyncio.to_thread(find_unfinished_operation, Path(git_dir)):
-        raise CommandRefused(f"in the worktree of {request.name}, {why}.")
+        raise CommandRefused(f"In the worktree of {request.name}, {why}.")
     await _require_branch(worktree, workspace, request)
     into = request.into or workspace.base
     if not into:
@@ -117,7 +117,7 @@ async def _require_branch(
     if current != workspace.branch:
         where = f"the branch {current}" if current else "a detached HEAD"
         raise CommandRefused(
-            f"the worktree of {request.name} is on {where} and not on {workspace.branch}."
+            f"The worktree of {request.name} is on {where} and not on {workspace.branch}."
             " Check that out there first."
         )
     if request.into == workspace.branch:
@@ -128,7 +128,7 @@ async def _tip_of(repository: Repository, branch: str) -> str:
     ref = f"refs/heads/{branch}^{{commit}}"
     if tip := await repository.find("rev-parse", "--verify", "--quiet", ref):
         return tip
-    raise CommandRefused(f"there is no branch {branch!r}. Name another with:  --into BRANCH")
+    raise CommandRefused(f"There is no branch {branch!r}. Name another with:  --into BRANCH")
 
 
 async def _clean_checkout(git: Git, repository: Repository, branch: str) -> str:
@@ -228,6 +228,6 @@ async def _require_identity(repository: Repository) -> None:
     ):
         if not known.get(variable) and not await repository.find("config", key):
             raise CommandRefused(
-                f"git does not know your {key.removeprefix('user.')}, which a commit needs."
+                f"Git does not know your {key.removeprefix('user.')}, which a commit needs."
                 f" Type:  git config --global {key} …"
             )

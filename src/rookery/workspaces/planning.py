@@ -126,7 +126,7 @@ async def _base(repository: Repository, request: WorktreeRequest, folder: Path) 
     commit = await repository.find("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if not commit:
         raise CommandRefused(
-            f"the repository of {folder} has no commits yet, and a worktree begins with one."
+            f"The repository of {folder} has no commits yet, and a worktree begins with one."
             " Make a first commit."
         )
     return _Base(await repository.find("symbolic-ref", "--quiet", "--short", "HEAD"), commit)
@@ -137,7 +137,7 @@ async def _named_base(repository: Repository, name: str) -> _Base:
     verify = ("rev-parse", "--verify", "--quiet", "--end-of-options")
     commit = await repository.find(*verify, f"{name}^{{commit}}")
     if not commit:
-        raise CommandRefused(f"the repository has no commit, branch or tag named {name!r}.")
+        raise CommandRefused(f"The repository has no commit, branch or tag named {name!r}.")
     full = await repository.find("rev-parse", "--symbolic-full-name", name)
     is_branch = full.startswith("refs/heads/")
     return _Base(full.removeprefix("refs/heads/") if is_branch else "", commit)
@@ -154,13 +154,13 @@ async def _check_branch(
         return
     if request.base:
         raise CommandRefused(
-            f"the branch {request.branch} exists, so it cannot begin at {request.base}."
+            f"The branch {request.branch} exists, so it cannot begin at {request.base}."
             " Leave out --base, or name a new branch."
         )
     for checkout in await list_checkouts(repository):
         if checkout.branch == request.branch:
             raise CommandRefused(
-                f"the branch {request.branch} is checked out in {checkout.path}, and git allows"
+                f"The branch {request.branch} is checked out in {checkout.path}, and git allows"
                 " one checkout of a branch. Name another branch, or leave it out."
             )
 

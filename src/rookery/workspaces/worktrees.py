@@ -17,6 +17,7 @@ from rookery.workspaces.child_programs import ProgramRun, Record, run_program
 from rookery.workspaces.git import Git, GitPlace, Repository
 from rookery.workspaces.inspection import find_git_dir, is_folder, is_merged, why_keep
 from rookery.workspaces.planning import WorktreeRequest, plan_worktree
+from rookery.workspaces.restoring import find_commit, plan_restoring
 from rookery.workspaces.set_up import copy_files
 
 #: The old value of a ref that must not exist.
@@ -40,6 +41,10 @@ class Worktrees:
         """Return a worktree that can be made for a session. Raises ``CommandRefused``."""
         return await plan_worktree(self.git, folder, request, self.root)
 
+    async def plan_restoring(self, removed: Workspace) -> Workspace:
+        """Return the row to make a removed worktree again. Raises ``CommandRefused``."""
+        return await plan_restoring(self.git, removed)
+
     async def make(self, workspace: Workspace, *, report: Report, record: Record) -> None:
         """Make a worktree from nothing, and set it up. Raises ``GitFailed``, ``ProgramFailed``.
 
@@ -48,14 +53,28 @@ class Worktrees:
         await self.remove(workspace)
         Path(workspace.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         await report(f"makes the worktree on branch {workspace.branch}")
-        common = self._common(workspace)
-        if workspace.is_new_branch:
-            await common.run("update-ref", workspace.ref, workspace.base_commit, NO_COMMIT)
-        await common.run(
+        await self._make_branch(workspace)
+        await self._common(workspace).run(
             *("worktree", "add", "--quiet", "--", workspace.path, workspace.branch),
             record=record,
         )
         await self._set_up(workspace, report, record)
+
+    async def _make_branch(self, workspace: Workspace) -> None:
+        """Make the branch of a new worktree, or that of a removed one if it was deleted."""
+        if not workspace.is_new_branch:
+            return
+        if workspace.last_commit and await self.last_commit(workspace):
+            return
+        start = workspace.last_commit or workspace.base_commit
+        await self._common(workspace).run("update-ref", workspace.ref, start, NO_COMMIT)
+
+    async def last_commit(self, workspace: Workspace) -> str:
+        """Return the last commit of a worktree's branch; empty if the branch is gone."""
+        if not await is_folder(workspace.repository):
+            return ""
+        common = await self.git.reading(GitPlace(workspace.repository, workspace.repository))
+        return await find_commit(common, workspace.ref)
 
     async def _set_up(self, workspace: Workspace, report: Report, record: Record) -> None:
         own = self.settings.of(workspace.source, workspace.repository)
@@ -139,8 +158,7 @@ class Worktrees:
         if not workspace.is_new_branch:
             return f"the branch {workspace.branch} stays"
         common = await self.git.reading(GitPlace(workspace.repository, workspace.repository))
-        verify = ("rev-parse", "--verify", "--quiet", f"{workspace.ref}^{{commit}}")
-        tip = await common.find(*verify)
+        tip = await find_commit(common, workspace.ref)
         if not tip:
             return ""
         if not await is_merged(common, workspace, tip):

@@ -16,7 +16,8 @@ from rookery.agents import demo
 from rookery.model.facts import SessionId
 from rookery.model.screens import View
 from rookery.model.sessions import program_name
-from rookery.ports.runtime import Exited, HeldProgram, Launch, Runtime, Vanished
+from rookery.ports.runtime import HeldProgram, Launch, Runtime
+from rookery.ports.sightings import Exited, Finished, Vanished
 from rookery.runtimes.tmux.delivery_steps import Typing
 from rookery.runtimes.tmux.places import Place
 from rookery.runtimes.tmux.protocol import line
@@ -181,11 +182,11 @@ async def started(runtime: Runtime, session: SessionId, folder: Path) -> HeldPro
     return held
 
 
-async def ending(runtime: Runtime) -> Exited | Vanished:
+async def ending(runtime: Runtime) -> Exited | Vanished | Finished:
     """Wait for the end of a program."""
     with anyio.fail_after(SOON):
         async for sighting in runtime.watch():
-            if isinstance(sighting, Exited | Vanished):
+            if isinstance(sighting, Exited | Vanished | Finished):
                 return sighting
     raise AssertionError
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,20 +16,31 @@ import anyio
 import pytest
 
 from rookery.agents import demo
+from rookery.agents.codex.agent import CODEX
 from rookery.clock import WallClock
+from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
-from rookery.ports.runtime import Runtime, RuntimeHandle
+from rookery.model.sessions import NativeId
+from rookery.ports.agent import LaunchSpec
+from rookery.ports.runtime import DriverOptions, Launch, Runtime, RuntimeHandle
+from rookery.ports.sightings import ReportedTogether
 from rookery.processes import Kernel, Process
+from rookery.runtimes.driven.runtime import DrivenRuntime
 from rookery.runtimes.router import RuntimeRouter
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.places import UserPlace
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import ServerSite
-from tests.support.contract.runtimes import DEMO, launch_of, seen, started
+from tests.support.contract.runtimes import DEMO, SOON, launch_of, seen, started
 from tests.support.contract.tmux import holding, site_in
 from tests.support.fakes.runtime import FakeRuntime
 from tests.support.fakes.stream_runtime import StreamRuntime
+from tests.support.paths import PROGRAMS, SUPPORT
+from tests.support.real.agents import seed_codex
+from tests.support.scripted_driver import NAME, hosting
+from tests.support.scripted_driver import site_in as driver_site_in
+from tests.support.scripted_model.server import ModelServer
 
 WORDS = "say: hello"
 
@@ -145,7 +157,94 @@ async def routed(folder: Path) -> AsyncIterator[Subject]:
         tasks.cancel_scope.cancel()
 
 
+@asynccontextmanager
+async def driven(folder: Path) -> AsyncIterator[Subject]:
+    """Give a session whose driver plays its prompts, in a host within the test."""
+    launch = replace(launch_of(new_session(), folder), driver=DriverOptions(NAME))
+    async with hosting(driver_site_in(folder)), following(folder, launch) as subject:
+        yield subject
+
+
+@asynccontextmanager
+async def acp(folder: Path) -> AsyncIterator[Subject]:
+    """Give the demo agent over ACP, in a driver host as the daemon starts it."""
+    session = new_session()
+    spec = LaunchSpec((*DEMO,), NativeId(""), "", "", "", folder)
+    line = demo.DEMO.driven["acp"](spec)
+    launch = replace(
+        launch_of(session, folder),
+        argv=line.line.argv,
+        driver=DriverOptions(line.driver, line.options),
+    )
+    async with following(folder, launch) as subject:
+        yield subject
+
+
+@asynccontextmanager
+async def sdk(folder: Path) -> AsyncIterator[Subject]:
+    """Give a scripted program that speaks the protocol of the Claude Agent SDK."""
+    program = (sys.executable, "-I", "-S", str(SUPPORT / "scripted_claude.py"))
+    session = new_session()
+    launch = replace(
+        launch_of(session, folder),
+        argv=program,
+        driver=DriverOptions("sdk", {"native_id": session}),
+    )
+    async with following(folder, launch) as subject:
+        yield subject
+
+
+@asynccontextmanager
+async def codex(folder: Path) -> AsyncIterator[Subject]:
+    """Give the real Codex, driven through its app-server."""
+    with ModelServer() as models:
+        seed_codex(folder / "codex", folder, models.url)
+        spec = LaunchSpec((str(PROGRAMS / "codex"),), NativeId(""), "", "", "true", folder)
+        line = CODEX.driven["codex"](spec)
+        for file, text in line.line.files.items():
+            file.write_text(text)
+        own = {"HOME": str(folder), "CODEX_HOME": str(folder / "codex"), "FAKE_KEY": "key"}
+        launch = replace(
+            launch_of(new_session(), folder),
+            argv=line.line.argv,
+            environment={"PATH": os.environ["PATH"], **own, **line.line.environment},
+            driver=DriverOptions(line.driver, line.options),
+        )
+        async with following(folder, launch) as subject:
+            yield subject
+
+
+@asynccontextmanager
+async def following(folder: Path, launch: Launch) -> AsyncIterator[Subject]:
+    """Start a driven session, and wait until it is up."""
+    async with anyio.create_task_group() as tasks:
+
+        async def next_life() -> DrivenRuntime:
+            runtime = DrivenRuntime(driver_site_in(folder), WallClock())
+            tasks.start_soon(runtime.keep)
+            return runtime
+
+        runtime = await next_life()
+        held = await runtime.start(launch)
+        with anyio.fail_after(SOON):
+            async for sighting in runtime.watch():
+                if isinstance(sighting, ReportedTogether) and any(
+                    each.native_id for each in sighting.reports
+                ):
+                    break
+        session = launch.session
+        yield Subject(runtime, session, held.handle, next_life, has_terminal=False)
+        with suppress(RuntimeFailed):
+            await runtime.release(session)
+        await runtime.retire()
+        tasks.cancel_scope.cancel()
+
+
 EVERY_RUNTIME = [
+    pytest.param(driven, id="driven"),
+    pytest.param(acp, id="acp", marks=pytest.mark.real),
+    pytest.param(sdk, id="sdk", marks=pytest.mark.real),
+    pytest.param(codex, id="codex", marks=pytest.mark.real),
     pytest.param(fake, id="fake"),
     pytest.param(stream, id="stream"),
     pytest.param(routed, id="routed"),

@@ -5,7 +5,8 @@ import anyio
 from rookery.hook_protocol import Hook
 from rookery.model.facts import SessionId
 from rookery.model.sessions import Badge
-from rookery.ports.runtime import Changed, Launch
+from rookery.ports.runtime import Launch
+from rookery.ports.sightings import Changed
 from rookery.tracking.intake import Intake
 from tests.support.fakes.runtime import FakeRuntime, Program
 

@@ -14,21 +14,15 @@ from rookery.model.screens import Dialog, Press, View
 from rookery.model.sessions import program_name
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
+from rookery.ports.deliveries import Delivery, DeliveryLog, LeftInput, Submitted
 from rookery.ports.runtime import (
-    Delivery,
-    DeliveryLog,
-    Exited,
-    FellQuiet,
     HeldProgram,
     Launch,
-    LeftInput,
     RuntimeHandle,
-    Sighting,
     StopMethod,
-    Submitted,
     SurvivingProcess,
-    Vanished,
 )
+from rookery.ports.sightings import Exited, FellQuiet, Sighting, Vanished
 from rookery.ports.terminal import Printed, TerminalAddress
 from rookery.runtimes.tmux.delivery_steps import MAX_PASTES, DeliveryState, TypedDelivery
 from rookery.runtimes.tmux.typist import MAX_ENTERS

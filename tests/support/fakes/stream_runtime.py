@@ -6,22 +6,18 @@ from collections.abc import AsyncIterator, Mapping
 from rookery.model.errors import NoTerminal, RuntimeFailed, WordsRefused
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Parcel
+from rookery.model.permissions import Verdict
 from rookery.model.sessions import program_name
 from rookery.ports.agent import Agent
+from rookery.ports.deliveries import Delivery, DeliveryLog, LeftInput, Submitted
 from rookery.ports.runtime import (
-    Delivery,
-    DeliveryLog,
-    Exited,
     HeldProgram,
     Launch,
-    LeftInput,
-    Reported,
     RuntimeHandle,
-    Sighting,
     StopMethod,
-    Submitted,
     SurvivingProcess,
 )
+from rookery.ports.sightings import Exited, Reported, Sighting
 from rookery.ports.terminal import Terminal
 from tests.support.fakes.clock import FakeClock
 
@@ -35,6 +31,7 @@ class StreamRuntime:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.heard: list[tuple[SessionId, str]] = []
+        self.answered: list[tuple[SessionId, str, Verdict]] = []
         self.interrupted: list[SessionId] = []
         self.programs: dict[str, SessionId] = {}  #: by the id of their conversation
         self._held: set[SessionId] = set()
@@ -98,6 +95,9 @@ class StreamRuntime:
         self._receipts[parcel.recipient] = parcel.receipt
         self.heard.append((parcel.recipient, parcel.words))
         return Submitted(self.clock.now())
+
+    async def answer(self, session: SessionId, request: str, verdict: Verdict) -> None:
+        self.answered.append((session, request, verdict))
 
     async def interrupt(self, session: SessionId) -> None:
         self._require(session)

@@ -20,6 +20,8 @@ from typing import Any
 from rookery.client import Client
 from rookery.home import Home, find_home
 from rookery.model.errors import Answered, NotRunning, RookeryError
+from rookery.processes import Process, descendants, send_signal
+from rookery.processes.peers import server_pid
 from rookery.runtimes.tmux.server import ServerSite, end_old_lines
 from tests.support.paths import ROOT
 from tests.support.real.warm import WARM, Forked, can_fork
@@ -256,3 +258,10 @@ class Rookery:
         # A server that is about to leave by itself may let its last client wait.
         with suppress(subprocess.TimeoutExpired):
             self.tmux("kill-server")
+        self.end_driver_host()
+
+    def end_driver_host(self) -> None:
+        """End the driver host with its agents: without a daemon it would run for ever."""
+        pid = server_pid(self.home.driver_socket)
+        if pid and (host := Process.of(pid)):
+            send_signal(host, descendants(pid), signal.SIGKILL)

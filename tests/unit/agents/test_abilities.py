@@ -34,7 +34,9 @@ def rows() -> Iterator[Row]:
 
 def functions_of(file: Path) -> set[str]:
     body = ast.parse(file.read_text(encoding="utf-8")).body
-    return {node.name for node in body if isinstance(node, ast.FunctionDef)}
+    return {
+        node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
 
 
 @pytest.mark.parametrize("row", list(rows()), ids=lambda row: row.ability)

@@ -117,7 +117,11 @@ def test_settings_that_cannot_be_read_stay_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("tokens", "cost", "told"),
     [
-        ((10, 2, 3, 4, 5), 0.5, [facts.UsageReported(S, 19, 5, 500_000)]),
+        (
+            (10, 2, 3, 4, 5),
+            0.5,
+            [facts.UsageReported(S, 19, 5, 500_000, cache_read=4, cache_write=5)],
+        ),
         ((10, 2, 0, 0, 0), 0, [facts.UsageReported(S, 10, 2)]),
         ((10, 2, 0, 0, 0), "free", [facts.UsageReported(S, 10, 2)]),
         ((0, 0, 0, 0, 0), 0, []),
@@ -182,13 +186,13 @@ NO = Verdict(Outcome.DENIED, "person", "Not on a Sunday.")
         (
             "PreToolUse",
             Verdict(Outcome.GONE, "terminal"),
-            {"decision": "deny", "reason": "Denied: no one answered this permission request."},
+            {"decision": "deny", "reason": "Denied: this permission request was not answered."},
         ),
         ("PreToolUse", NO, {"decision": "deny", "reason": "Not on a Sunday."}),
         (
             "PreToolUse",
             None,
-            {"decision": "deny", "reason": "Denied: no one answered this permission request."},
+            {"decision": "deny", "reason": "Denied: this permission request was not answered."},
         ),
         ("PermissionRequest", None, None),
         ("PermissionRequest", Verdict(Outcome.GONE, "terminal"), None),

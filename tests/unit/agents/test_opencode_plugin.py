@@ -514,7 +514,7 @@ def test_of_two_that_were_loaded_one_tells(program: Program) -> None:
     loaded = program.loaded()
 
     assert set(loaded["loaded"]) == {
-        *("event", "chat.message", "tool.execute.before", "tool.execute.after")
+        *("event", "chat.message", "tool.execute.before", "tool.execute.after", "shell.env")
     }
     assert loaded["again"] == []
 

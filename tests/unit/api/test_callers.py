@@ -39,16 +39,18 @@ class World:
     named: dict[int, str] = field(default_factory=dict)
     terminals: dict[int, int] = field(default_factory=dict)
     server: int = 50
+    drivers: int = 60
     reads: int = 0
 
     def __post_init__(self) -> None:
         self.callers = Callers(
-            *(self.desk.database, self.desk.runtime.holder_of, self.clock, Path("tmux")),
+            *(self.desk.database, self.desk.runtime.holder_of, self.clock),
+            *(Path("tmux"), Path("drivers")),
             process=lambda pid: process(pid) if pid in self.parents else None,
             read=self.read,
             position=self.position,
             terminal=lambda pid: self.terminals.get(pid, 0),
-            server=lambda _: self.server,
+            server=lambda path: self.server if path == Path("tmux") else self.drivers,
         )
 
     def read(self, pid: int) -> ProcessEvidence | None:
@@ -140,6 +142,14 @@ async def test_a_job_of_our_own_tmux_server_is_nobodys(world: World) -> None:
 
     with pytest.raises(Forbidden, match="own tmux server"):
         await world.identify(51)
+
+
+@pytest.mark.spec("K5")
+async def test_a_process_below_the_driver_host_is_never_the_owner(world: World) -> None:
+    world.parents = {60: 1, 61: 60}
+
+    with pytest.raises(Forbidden, match="driver host"):
+        await world.identify(61)
 
 
 async def test_a_process_that_is_gone_is_nobody(world: World) -> None:

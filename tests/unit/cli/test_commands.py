@@ -12,17 +12,16 @@ from click.testing import CliRunner
 
 from rookery.agents.catalog import AGENTS
 from rookery.agents.names import NAMES
-from rookery.api.http import STATUS
+from rookery.api.error_reports import STATUS
 from rookery.cli import exit_codes
 from rookery.cli.blocked import how_to_answer
 from rookery.cli.configuration import flat, masked
 from rookery.cli.daemon_waits import stoppable
 from rookery.cli.report import summary
 from rookery.cli.root import SECTIONS, rookery
-from rookery.cli.send import fate
 from rookery.client import ConnectionLost
+from rookery.client.messages import MessageInfo
 from rookery.client.permissions import RequestInfo
-from rookery.client.turns import MessageProgress
 from rookery.config import Settings
 from rookery.model.errors import (
     MessageUnknown,
@@ -33,6 +32,7 @@ from rookery.model.errors import (
     TokenUnknown,
     code_of,
 )
+from rookery.presentation.deliveries import UrgentWay, delivery_text
 from tests.support.cli import FakeClient, Scripted, made, session, typed
 
 #: The id of a session that did something.
@@ -250,15 +250,25 @@ def test_the_usual_exit_codes_hold(
         ("submitted", "", "idle", "Sent."),
         ("unsure", "", "idle", "Sent; it may not have arrived."),
         ("failed", "it takes one line.", "idle", "Not delivered: it takes one line."),
-        ("pending", "", "working", "Kept: it is working; delivery follows when it stops."),
-        ("pending", "", "question", "Kept: it asks a question (Which one?)."),
-        ("pending", "", None, "Kept: it is starting; delivery follows when it is up."),
-        ("pending", "", "idle", "Kept: it is being delivered."),
+        (
+            "pending",
+            "",
+            "working",
+            "Queued (7): it is working; the message is delivered when it stops.",
+        ),
+        ("pending", "", "question", "Queued (7): it asks a question (Which one?)."),
+        (
+            "pending",
+            "",
+            None,
+            "Queued (7): it is starting; the message is delivered when it is up.",
+        ),
+        ("pending", "", "idle", "Queued (7): it is being delivered."),
         (
             "pending",
             "a person scrolls in the pane.",
             "idle",
-            "Kept: a person scrolls in the pane.",
+            "Queued (7): a person scrolls in the pane.",
         ),
     ],
 )
@@ -268,9 +278,39 @@ def test_what_becomes_of_words_is_said(
     reason = "Which one?\nThis or that" if activity == "question" else ""
     recipient = session("a", status="starting", activity=activity, reason=reason)
     waits_for = f"Nothing was typed, because {obstacle}"
-    message = MessageProgress(step=step, waits_for=waits_for, obstacle=obstacle)
+    message = MessageInfo(id=7, step=step, waits_for=waits_for, obstacle=obstacle)
 
-    assert fate(message, recipient) == said
+    assert delivery_text(message, recipient) == said
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    ("step", "way", "activity", "said"),
+    [
+        ("submitted", "steer", "working", "Sent into the turn that is running."),
+        (
+            *("submitted", "interrupt", "working"),
+            "Sent. The turn that was running was interrupted for it.",
+        ),
+        (
+            "pending",
+            "steer",
+            "working",
+            "Queued (7): it is typed into the turn that is running.",
+        ),
+        (
+            *("pending", "interrupt", "working"),
+            "Queued (7): its turn is being interrupted; the message is delivered then.",
+        ),
+        ("pending", "interrupt", "idle", "Queued (7): it is being delivered."),
+    ],
+)
+def test_what_becomes_of_an_urgent_message_is_said(
+    step: str, way: str, activity: str, said: str
+) -> None:
+    message = MessageInfo(id=7, step=step, urgency=way)
+
+    assert delivery_text(message, session("a", activity=activity), way=UrgentWay(way)) == said
 
 
 @pytest.mark.spec("I5")

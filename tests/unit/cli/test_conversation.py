@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from rookery.cli.conversation import ConversationPrinter, tool_line
+from rookery.cli.conversation import ConversationPrinter
 from rookery.client.decoding import read
 from rookery.client.turns import TurnsInfo
+from rookery.presentation.tool_lines import tool_line
 from tests.support.cli import Scripted, made, typed
 
 pytestmark = pytest.mark.spec("I5")
@@ -43,6 +44,39 @@ def test_only_what_is_new_is_printed(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out.splitlines() == [
         *("❯ Task 1", "🔧 Bash — make", "🔧 Bash — make test", "Built.", ""),
         *("❯ Task 5", "🔧 Bash — ls", "Listed.", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("by", "rule", "said"),
+    [
+        ("person", "", "denied by you"),
+        ("rule", "no-force", "denied by the rule no-force"),
+        ("terminal", "", "denied in its terminal"),
+        ("session 7", "", "denied by session 7"),
+    ],
+)
+def test_a_denied_call_does_not_look_like_one_that_ran(
+    capsys: pytest.CaptureFixture[str], by: str, rule: str, said: str
+) -> None:
+    denied = {**call(2, 1, "rm -rf /"), "denied_by": by, "rule": rule}
+
+    ConversationPrinter().show(read(TurnsInfo, talk(turn(1), tools=(denied,))))
+
+    assert capsys.readouterr().out == f"❯ Task 1\n🔧 Bash — rm -rf /  ({said})\n"
+
+
+def test_a_call_that_is_denied_later_is_printed_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    printer, asked = ConversationPrinter(), call(2, 1, "rm -rf /")
+    denied = {**asked, "denied_by": "person"}
+
+    for now in (asked, denied, denied):
+        printer.show(read(TurnsInfo, talk(turn(1), tools=(now,))))
+
+    assert capsys.readouterr().out.splitlines() == [
+        *("❯ Task 1", "🔧 Bash — rm -rf /", "🔧 Bash — rm -rf /  (denied by you)"),
     ]
 
 

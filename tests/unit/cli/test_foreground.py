@@ -40,6 +40,7 @@ class Daemon(FakeClient):
         self.options: list[str] = []  #: of what is asked
         self.posted: list[tuple[str, dict[str, Any]]] = []
         self.losses = 0  #: answers that do not arrive
+        self.blocks: list[dict[str, Any]] = []
         self.is_leaving = False  #: it is gone once something is to be put back
 
     def tell(self, seq: int, event: str, **fields: object) -> None:
@@ -52,7 +53,28 @@ class Daemon(FakeClient):
             is_open = {"id": "r1", "outcome": "open", "message": "Which?"}
             asked = {**is_open, "session": "b", "questions": [{"options": self.options}]}
             return {"requests": [{**is_open, "session": "c", "questions": []}, asked]}
+        if path[-1] == "blocks":
+            given: dict[str, Any] = query
+            return self._find_blocks(**given)
         return {**self.session, **self.now}
+
+    def _find_blocks(
+        self, *, after: int = 0, kinds: tuple[str, ...] = (), last: int | None = None
+    ) -> dict[str, Any]:
+        of_kinds = [each for each in self.blocks if each["kind"] in kinds]
+        found = [each for each in of_kinds if each["number"] > after]
+        count = len(self.blocks)
+        # Two at a time, if not the last are wanted: a client has to ask again.
+        page = found if last else found[:2]
+        up_to = page[-1]["number"] if len(page) < len(found) else count
+        return {"session": self.session, "blocks": page, "up_to": up_to, "count": count}
+
+    def say(self, *told: tuple[str, str], at: str = AT) -> None:
+        """Add blocks of these kinds and texts to the output of the session."""
+        for kind, text in told:
+            number = len(self.blocks) + 1
+            block = {"number": number, "kind": kind, "text": text, "tool": "Bash", "at": at}
+            self.blocks.append(block)
 
     def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
         what = path[-1]
@@ -424,3 +446,31 @@ def test_without_a_daemon_it_is_said_what_is_still_in_front(
 
     assert shell.type("fg", "builder") == 130
     assert "still in the foreground:  builder" in shell.err
+
+
+def test_the_texts_of_a_driven_session_come_before_the_tools_that_follow_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon = Daemon()
+    daemon.session |= {"runtime": "sdk", "activity": "working", "last_activity_at": AT}
+    daemon.front |= {"running": [turn(9, "Build it.", "", ended_at=None, started_at=AT)]}
+    daemon.say(("prompt", "Old."), ("text", "Old words."), at="2026-01-02T03:04:04+00:00")
+    daemon.say(("prompt", "Build it."), ("text", "First I look."), ("tool-call", "ls"))
+    daemon.say(("thought", "Hm."), ("tool-result", "a.py"), ("text", "Now I build."))
+    daemon.say(("tool-call", "make"), ("text", "It is slow."), ("text", "Built."))
+    daemon.say(("prompt", "On."), ("text", "Next."), ("tool-call", "git diff"), at=LATER)
+    for seq, argument in ((11, "ls"), (12, "make")):
+        daemon.tell(seq, "tool-called", tool="Bash", argument=argument)
+    daemon.ended.append(turn(9, "Build it.", "Built."))
+    daemon.tell(13, "turn-ended", last_words="Built.")
+    daemon.tell(14, "turn-started", prompt="On.", at=LATER)
+    daemon.tell(15, "tool-called", tool="Bash", argument="git diff", at=LATER)
+
+    typed(monkeypatch, daemon, "follow", "builder")
+
+    shown = [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert [line for line in shown if not line.startswith("builder ")] == [
+        *("❯ Build it.", "First I look.", "🔧 Bash — ls", "Now I build."),
+        *("🔧 Bash — make", "It is slow.", "Built."),
+        *("❯ On.", "Next.", "🔧 Bash — git diff"),
+    ]

@@ -31,7 +31,7 @@ def daemon() -> Scripted:
     ("known", "said"),
     [
         ({"step": "withdrawn", "withdrawn_by": EXPIRY}, "expired before it could be sent."),
-        ({"step": "withdrawn", "withdrawn_by": "person"}, "withdrawn by person."),
+        ({"step": "withdrawn", "withdrawn_by": "person"}, "withdrawn by you."),
         ({"step": "unsure", "cleared_at": THEN}, "it may not have arrived. (cleared)"),
         ({"step": "failed", "repeats": 3}, "2h ago, again after 3: not delivered."),
         ({"expires_at": THEN}, "when it stops (it expires in 0s)."),
@@ -106,9 +106,33 @@ def test_the_options_of_a_message_reach_the_daemon(
     daemon: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     daemon.answers["messages"] = {"message": {"id": 1, "step": "acknowledged"}}
-    daemon.answers["sessions"] = {"id": 1, "step": "pending"}
+    daemon.answers["sessions"] = [made("api"), {"id": 1, "step": "pending"}]
 
     assert typed(monkeypatch, daemon, "send", "api", "--now", "--expire", "10m", "Go") is None
 
     asked = {"words": "Go", "now": True, "expire": 600.0}
-    assert daemon.asked[0] == (("sessions", "api", "messages"), asked)
+    assert daemon.asked[1] == (("sessions", "api", "messages"), asked)
+
+
+@pytest.mark.spec("I5")
+def test_a_long_message_is_wrapped_between_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    words = "Please run the whole test suite again before you commit anything"
+    letter = {
+        "message": 7,
+        "session": "api",
+        "step": "pending",
+        "words": words,
+        "author": "person",
+        "written_at": "2026-11-18T12:00:00+00:00",
+    }
+    daemon = Scripted(inbox={"letters": [letter]}, sessions={"sessions": [made("api")]})
+
+    typed(monkeypatch, daemon, "inbox")
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == [
+        *("    Please run the whole test suite", "    again before you commit anything"),
+    ]

@@ -12,11 +12,11 @@ from click.shell_completion import ShellComplete
 from rookery.cli.blocked import BlockedNotices
 from rookery.cli.daemon_waits import WaitGoal, WaitPlan, gathered, goes_on
 from rookery.cli.options import examples
-from rookery.cli.render import HELD, local
+from rookery.cli.render import local
 from rookery.cli.root import rookery
-from rookery.cli.send import fate
-from rookery.client.turns import MessageProgress
+from rookery.client.messages import MessageInfo
 from rookery.model.errors import Answered, BadInput
+from rookery.presentation.deliveries import HELD, delivery_text
 from tests.support.cli import Scripted, made, session, typed
 
 #: Long enough ago that a slow machine tells the same time.
@@ -238,10 +238,10 @@ def test_an_inbox_says_that_words_are_held(
 
 @pytest.mark.spec("F4", "I5")
 def test_words_that_are_held_are_said_to_be() -> None:
-    pending, submitted = (MessageProgress(step=each) for each in ("pending", "submitted"))
+    pending, submitted = (MessageInfo(id=7, step=each) for each in ("pending", "submitted"))
 
-    assert fate(pending, session("a"), held=True) == f"Kept. {HELD}"
-    assert fate(submitted, session("a"), held=True) == "Sent."
+    assert delivery_text(pending, session("a"), held=True) == f"Queued (7). {HELD}"
+    assert delivery_text(submitted, session("a"), held=True) == "Sent."
 
 
 @pytest.mark.spec("F1", "I5")

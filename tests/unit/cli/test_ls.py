@@ -126,3 +126,26 @@ def test_watching_is_for_people(
 ) -> None:
     assert typed(monkeypatch, listing(), "ls", "--watch", "--json") == 2
     assert "rookery events" in capsys.readouterr().err
+
+
+def test_a_session_in_a_worktree_belongs_to_its_repository(
+    ls: Any,  # noqa: ANN401
+    tmp_path: Path,
+) -> None:
+    shop, tree = tmp_path / "shop", tmp_path / "state" / "fix"
+    worktree = {"path": str(tree), "repository": f"{shop}/.git", "branch": "rookery/fix"}
+    fix = made("fix", project_path=f"{tree}/api", workspace=worktree, branch="rookery/fix")
+    sessions = listing(made("plain", project_path=str(shop)), fix, made("other"))
+
+    told = ls(sessions, "--project", str(shop))
+
+    assert names(told) == ["NAME", "plain", "fix"]
+    assert "shop/api  rookery/fix" in told
+
+
+def test_a_changed_configuration_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed(monkeypatch, listing(made("a"), config_note="config.toml has changed."), "ls")
+
+    assert "config.toml has changed." in capsys.readouterr().err

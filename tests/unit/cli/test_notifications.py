@@ -119,7 +119,7 @@ def test_a_test_says_for_each_channel_whether_and_why(
         "tmux     off",
         "The configuration is /conf/config.toml; changes take effect after:",
         "    rookery down; rookery up -d",
-        "An open request is told once more after 10 min.",
+        "A reminder of an open request follows after 10 min.",
     ]
 
 

@@ -289,3 +289,12 @@ def test_text_of_an_agent_cannot_add_a_row_or_control_the_terminal() -> None:
     (row,) = rows(one)
 
     assert not set(row) & set("\x1b\x9b\r\n")
+
+
+@pytest.mark.spec("G6")
+def test_an_estimated_cost_is_marked_in_the_long_table() -> None:
+    priced = session("priced", cost_usd=1.234, estimated_cost=1)
+
+    (row,) = rows(priced, is_long=True)
+
+    assert "  ~$1.23  " in row

@@ -94,3 +94,12 @@ def test_a_session_without_a_terminal_cannot_be_attached_to() -> None:
     steps = next_commands(session("ci", runtime="headless"), [])
 
     assert not any("attach" in each for each in steps)
+
+
+@pytest.mark.spec("G6")
+def test_an_estimated_cost_is_marked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed(monkeypatch, Scripted(sessions=details(estimated_cost=1)), "show", "api")
+
+    assert "$0.5000 (estimated)" in capsys.readouterr().out

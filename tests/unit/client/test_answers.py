@@ -15,6 +15,7 @@ from msgspec import structs
 from rookery.api.events import CALLED
 from rookery.client import (
     Client,
+    blocks,
     daemon,
     decoding,
     discovery,
@@ -30,6 +31,7 @@ from rookery.client import (
     session_details,
     sessions,
     starts,
+    statistics,
     turns,
 )
 from rookery.client.streams import EventFields
@@ -42,8 +44,9 @@ from tests.support.cli import Scripted, made
 pytestmark = pytest.mark.spec("I5")
 
 AREAS = (
-    *(daemon, discovery, foreground, labels, listeners, live_views, lost_sessions, messages),
-    *(notifications, permissions, relays, session_details, sessions, starts, turns),
+    *(blocks, daemon, discovery, foreground, labels, listeners, live_views, lost_sessions),
+    *(messages, notifications, permissions, relays, session_details, sessions, starts),
+    *(statistics, turns),
 )
 
 START = starts.StartOrder(
@@ -75,6 +78,7 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     ),
     "allow_request": lambda to: permissions.allow_request(to, "r1", for_session=True),
     "answer_request": lambda to: permissions.answer_request(to, "r1", ["2"], own_words=False),
+    "await_blocks": lambda to: blocks.await_blocks(to, "a", after=1, timeout=1.0),
     "await_delivery": lambda to: permissions.await_delivery(
         to, permissions.RequestInfo(id="r1", delivery="due")
     ),
@@ -94,6 +98,7 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "edit_message": lambda to: messages.edit_message(to, 7, "Hello"),
     "end_all_sessions": sessions.end_all_sessions,
     "end_session": lambda to: sessions.end_session(to, "a", force=True),
+    "end_done_session": lambda to: sessions.end_done_session(to, "a"),
     "find_sessions": lambda to: sessions.find_sessions(to, ["1", "2"]),
     "hide_session": lambda to: labels.hide_session(to, "a"),
     "hold_messages": messages.hold_messages,
@@ -115,6 +120,9 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "look_at_foreground": lambda to: foreground.look_at_foreground(to, "a", channel="terminal"),
     "mark_answers_seen": lambda to: session_details.mark_answers_seen(
         to, "a", until="2026-01-02T03:04:05+00:00"
+    ),
+    "mark_blocks_shown": lambda to: blocks.mark_blocks_shown(
+        to, "a", channel="terminal", seen=3
     ),
     "mark_seen": lambda to: permissions.mark_seen(to, ["r1"]),
     "mark_shown": lambda to: foreground.mark_shown(to, "a", channel="terminal", seen=3),
@@ -145,17 +153,21 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "set_mode": lambda to: permissions.set_mode(to, "remote"),
     "show_answer": lambda to: messages.show_answer(to, 7, timeout=1.0),
     "show_audit": lambda to: permissions.show_audit(to, session="", limit=3),
+    "show_blocks": lambda to: blocks.show_blocks(
+        to, "a", after=1, last=3, kinds=("text", "plan")
+    ),
     "show_conversation": lambda to: session_details.show_conversation(to, "a", last=3),
     "show_details": lambda to: session_details.show_details(to, "a"),
     "show_evidence": lambda to: sessions.show_evidence(to, "a"),
     "show_inbox": lambda to: messages.show_inbox(to, "a", everything=True),
+    "show_missed_blocks": lambda to: blocks.show_missed_blocks(to, "a", channel="terminal"),
     "show_mode": permissions.show_mode,
     "show_relay": lambda to: relays.show_relay(to, "r1", last=3),
     "show_request": lambda to: permissions.show_request(to, "r1", timeout=1.0),
     "show_screen": lambda to: sessions.show_screen(to, "a", history=True),
     "show_session": lambda to: sessions.show_session(to, "a"),
     "show_session_data": lambda to: live_views.show_session_data(to, "a", characters=100),
-    "show_statistics": daemon.show_statistics,
+    "show_statistics": lambda to: statistics.show_statistics(to, days=7, agent="demo"),
     "show_status": daemon.show_status,
     "show_turns": lambda to: turns.show_turns(to, "a", last=3, after=1, timeout=1.0),
     "start_session": lambda to: starts.start_session(to, START),

@@ -9,7 +9,7 @@ from anyio.lowlevel import checkpoint
 from rookery.agents.demo import DEMO
 from rookery.model.errors import CommandRefused, KeysUnsure
 from rookery.model.facts import Fact, SessionId, TurnEnded, TurnStarted
-from rookery.ports.runtime import FellQuiet
+from rookery.ports.sightings import FellQuiet
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock

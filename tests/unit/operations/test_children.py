@@ -230,6 +230,21 @@ async def test_a_session_in_a_stricter_mode_than_at_its_start_starts_no_freer_ch
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(("own", "most"), [(None, 5_000_000), (2_000_000, 2_000_000)])
+async def test_a_child_has_no_larger_budget_than_its_parent_or_than_is_usual(
+    desk: Desk, tmp_path: Path, own: int | None, most: int
+) -> None:
+    parent = await desk.settle("parent", tmp_path, budget=own)
+    asked: dict[str, Any] = {"agent": "claude", "project": str(tmp_path), "runtime": "sdk"}
+    asked["budget_usd"] = 1000.0
+
+    made = await desk.ask("start", by=session_caller(parent), **asked)
+    by_person = await desk.ask("start", **asked)
+
+    assert (made.budget, by_person.budget) == (most, 1_000_000_000)
+
+
+@pytest.mark.anyio
 async def test_a_child_works_in_its_parents_project_or_below(
     desk: Desk, tmp_path: Path
 ) -> None:
@@ -320,3 +335,14 @@ async def test_a_session_gives_no_child_a_name_that_looks_like_anothers(
 
     made = await desk.ask("start", by=by, agent="demo", project=str(tmp_path), name="tester")
     assert made.name == "tester"
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("G1")
+async def test_a_budget_is_refused_where_the_agent_does_not_report_its_cost(
+    desk: Desk, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match="demo does not report what it costs"):
+        await desk.ask(
+            "start", agent="demo", project=str(tmp_path), runtime="acp", budget_usd=1.0
+        )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rookery.agents.catalog import AGENTS
-from rookery.doctor import missing_hooks
+from rookery.doctor.hooks import missing_hooks
 from rookery.home import find_home
 from rookery.hook_setup import apply, plans, programs, record, settings_folders
 from rookery.hook_setup.settings_folders import HookPlace

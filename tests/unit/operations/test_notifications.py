@@ -57,6 +57,15 @@ async def test_the_numbers_are_those_of_the_sessions_that_the_caller_may_see(
     assert (of_web.line, of_web.idle) == ("", 1)
 
 
+@pytest.mark.parametrize("kind", NotificationKind)
+async def test_every_kind_of_notification_can_be_tried_out(
+    desk: Desk, kind: NotificationKind
+) -> None:
+    tried = await desk.ask("test_notification", kind=kind)
+
+    assert tried.channels
+
+
 @pytest.mark.spec("K5")
 @pytest.mark.parametrize("name", ["mute", "unmute", "muted", "notifications"])
 async def test_a_session_neither_mutes_nor_reads_notifications(desk: Desk, name: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from rookery.model.errors import CommandRefused, Forbidden, MessageUnknown
+from rookery.model.errors import CommandRefused, Forbidden, MessageUnknown, SessionOver
 from rookery.model.facts import (
     DeliveryDoubted,
     InputAsked,
@@ -154,8 +154,24 @@ async def test_nothing_is_sent_again_to_a_session_that_has_ended(desk: Desk) -> 
     number = await send(desk)
     await desk.database.write(lambda db: desk.journal.append(db, SessionEnded(KID, "exit")))
 
-    with pytest.raises(CommandRefused, match="kid"):
+    with pytest.raises(SessionOver, match=r"kid\. Resume it, .* rookery resume kid"):
         await desk.ask("resend", message=number)
+
+
+@pytest.mark.spec("E6", "A10")
+async def test_a_message_is_sent_again_to_the_session_that_continues_its_recipient(
+    desk: Desk,
+) -> None:
+    number = await send(desk)
+    await desk.database.write(lambda db: desk.journal.append(db, SessionEnded(KID, "exit")))
+    later = SessionId("later")
+    for name, launch in (("branch", {"forks": "x"}), (later, {"resumes": True})):
+        await desk.settle(name, launch=launch, continues=KID)
+
+    again = await desk.ask("resend", message=number)
+
+    assert again.recipient == later
+    assert await listed(desk, session=later) == [(again.id, "pending")]
 
 
 @pytest.mark.spec("E6", "I5")

@@ -255,6 +255,7 @@ async def test_the_owner_may_allow_further_commands_and_needs_no_list(
 
 LONG_POLLS = [
     ("turns", {"session": VICTIM, "timeout": 600}),
+    ("blocks", {"session": VICTIM, "timeout": 600}),
     ("wait", {"session": VICTIM, "until": "end", "timeout": 600}),
     ("wait_several", {"sessions": (VICTIM,), "until": "end", "timeout": 600}),
     ("message", {"message": 1, "until": "input", "timeout": 600}),
@@ -282,7 +283,7 @@ async def test_revoking_a_token_ends_what_waits_with_it_at_once(
             await desk.ask("revoke", token=made.token.id)
 
 
-@pytest.mark.parametrize(("operation", "words"), LONG_POLLS[:2])
+@pytest.mark.parametrize(("operation", "words"), LONG_POLLS[:3])
 async def test_a_badge_waits_for_nothing_once_its_session_is_over(
     desk: Desk, clock: FakeClock, operation: str, words: dict[str, Any]
 ) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ from rookery.model.facts import SessionId, TurnStarted
 from rookery.model.scopes import Identity, Scope
 from rookery.model.workspaces import WorkspaceState
 from rookery.operations.landing import Landed
-from rookery.store import sessions
+from rookery.store import sessions, workspaces
 from rookery.store.journal import Journal
+from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.operations import Desk, session_caller
 from tests.support.repositories import GitFolder
@@ -117,14 +120,131 @@ async def test_a_resumed_session_goes_on_in_its_worktree(bench: Bench) -> None:
     assert row.state is WorkspaceState.READY
 
 
-@pytest.mark.spec("L1")
-async def test_a_session_whose_worktree_is_gone_is_not_resumed(bench: Bench) -> None:
+@pytest.mark.spec("L3", "A10")
+async def test_a_resumed_session_gets_its_removed_worktree_again(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+        removed = await bench.workshop.end("fix")
+        resumed = await bench.desk.ask("resume", session="fix")
+
+        row = await bench.workshop.until(resumed.id, WorkspaceState.READY)
+    assert removed.state is WorkspaceState.REMOVED
+    assert (resumed.project_path, resumed.workspace.path) == (str(tree.path), str(tree.path))
+    assert (row.path, row.branch) == (str(tree.path), "rookery/fix")
+    assert tree.git("branch", "--show-current") == "rookery/fix"
+
+
+@pytest.mark.spec("L3", "A10")
+async def test_a_restored_worktree_has_the_last_commit_of_its_branch(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+        tree.commit("new.txt", "work\n")
+        last = tree.git("rev-parse", "HEAD")
+        await bench.desk.ask("land", session="fix", method="squash")
+        removed = await bench.workshop.end("fix")
+        resumed = await bench.desk.ask("resume", session="fix")
+        await bench.workshop.until(resumed.id, WorkspaceState.READY)
+
+    assert (removed.state, removed.last_commit) == (WorkspaceState.REMOVED, last)
+    assert tree.git("rev-parse", "HEAD") == last
+    assert tree.git("status", "--porcelain") == ""
+
+
+@pytest.mark.spec("L3", "A10")
+async def test_a_restored_worktree_is_removed_again_with_its_session(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+        await bench.workshop.end("fix")
+        resumed = await bench.desk.ask("resume", session="fix")
+        await bench.workshop.until(resumed.id, WorkspaceState.READY)
+        await bench.workshop.finish(resumed.id)
+        await bench.workshop.until(resumed.id, WorkspaceState.REMOVED)
+
+    assert not tree.path.exists()
+    assert bench.workshop.repository.branches() == ["main"]
+
+
+@pytest.mark.spec("L3", "A10")
+async def test_a_worktree_whose_folder_was_deleted_is_made_again(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+        tree.commit("new.txt", "work\n")
+        await bench.workshop.end("fix")
+        shutil.rmtree(tree.path)
+        resumed = await bench.desk.ask("resume", session="fix")
+        await bench.workshop.until(resumed.id, WorkspaceState.READY)
+
+    assert (tree.path / "new.txt").read_text() == "work\n"
+
+
+@pytest.mark.spec("L3", "A10")
+async def test_a_session_is_not_resumed_if_its_own_branch_was_deleted(bench: Bench) -> None:
+    repository = bench.workshop.repository
+    repository.git("branch", "feature")
+    async with bench.workshop.kept():
+        session = await bench.start("fix", branch="feature")
+        await bench.workshop.until(session.id, WorkspaceState.READY)
+        await bench.workshop.end("fix")
+        repository.git("branch", "-D", "feature")
+
+        with pytest.raises(CommandRefused, match=r"its branch feature is gone\. Create"):
+            await bench.desk.ask("resume", session="fix")
+
+
+@pytest.mark.spec("L3", "A10")
+async def test_a_session_is_not_resumed_if_its_branch_is_checked_out(bench: Bench) -> None:
+    repository = bench.workshop.repository
+    repository.git("branch", "feature")
+    async with bench.workshop.kept():
+        session = await bench.start("fix", branch="feature")
+        await bench.workshop.until(session.id, WorkspaceState.READY)
+        await bench.workshop.end("fix")
+        repository.git("checkout", "feature")
+
+        with pytest.raises(CommandRefused, match="its branch feature is checked out in"):
+            await bench.desk.ask("resume", session="fix")
+
+
+@pytest.mark.spec("L3", "A10")
+async def test_a_session_does_not_get_the_worktree_of_a_later_one(
+    bench: Bench, clock: FakeClock
+) -> None:
     async with bench.workshop.kept():
         await bench.make("fix")
+        old = await bench.workshop.id_of("fix")
         await bench.workshop.end("fix")
+        clock.advance(60)
+        await bench.make("fix")
 
-        with pytest.raises(CommandRefused, match="the worktree of fix is gone"):
-            await bench.desk.ask("resume", session="fix")
+        with pytest.raises(CommandRefused, match="given to another session"):
+            await bench.desk.ask("resume", session=old)
+
+
+@pytest.mark.spec("L3", "A10")
+async def test_a_worktree_that_was_resumed_meanwhile_is_not_removed(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+    await bench.workshop.finish(await bench.workshop.id_of("fix"))
+    resumed = await bench.desk.ask("resume", session="fix")
+
+    # What a keeper does that has checked the worktree before it was resumed.
+    begin = partial(workspaces.begin_removal, path=str(tree.path))
+    await bench.desk.database.write(begin)
+
+    row = await bench.workshop.workspace(resumed.id)
+    assert row
+    assert row.state is WorkspaceState.READY
+
+
+@pytest.mark.spec("L3", "K5")
+async def test_only_the_owner_may_have_a_worktree_made_again(bench: Bench) -> None:
+    async with bench.workshop.kept():
+        await bench.make("fix")
+        ended = await bench.workshop.end("fix")
+        child = await bench.desk.settle("child", parent=ended.session)
+
+        with pytest.raises(Forbidden, match="whose worktree was removed"):
+            await bench.desk.ask("resume", session="fix", by=session_caller(child))
 
 
 @pytest.mark.spec("L2")
@@ -287,7 +407,7 @@ async def test_a_worktree_in_use_is_not_pruned(bench: Bench) -> None:
     async with bench.workshop.kept():
         tree = await bench.make("fix")
 
-        with pytest.raises(CommandRefused, match="a session works in the worktree of fix"):
+        with pytest.raises(CommandRefused, match="A session works in the worktree of fix"):
             await bench.desk.ask("prune_workspaces", names=("fix",), force=True)
 
     assert tree.path.exists()

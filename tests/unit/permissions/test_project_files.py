@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.doctor import hook_switches
+from rookery.doctor.hooks import hook_switches
 from rookery.model.errors import Forbidden
 from rookery.permissions.project_files import MAX_FILES, command_defined_by, hooks_switched_off
 from rookery.store.database import Database

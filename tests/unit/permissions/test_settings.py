@@ -24,7 +24,7 @@ from rookery.permissions.stop_policy import StopPolicy
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.sessions.expiry import ExpirySpans
-from rookery.sessions.supervisor import Deadlines
+from rookery.sessions.supervisor import Deadlines, Supervisor
 from rookery.startup import store_settings
 from rookery.startup.components import Parts
 from rookery.store import limits
@@ -41,6 +41,8 @@ pytestmark = pytest.mark.anyio
 #: Every number is another one, and none is a default.
 CONFIGURATION = """
 [limits]
+driven_sessions = 28
+driven_idle_minutes = 29
 start_deadline = 11
 queued_messages = 12
 queued_kb = 13
@@ -77,6 +79,8 @@ max_characters = 280
 #: Settings that are read where they are obeyed, and proved in the tests of those parts.
 READ_IN_PLACE = {
     *("limits.tmux_sessions", "limits.starts_a_minute", "limits.listed_hours"),
+    "limits.output_blocks",
+    "limits.budget_usd",
     *("permissions.parents_may_answer", "listeners.survive_restart"),
 }
 
@@ -115,11 +119,14 @@ def observed(parts: Reached) -> ObservedRuntime:
     return parts.built.runtimes(WallClock()).observed
 
 
-def deadlines(parts: Reached) -> Deadlines:
+def supervisor(parts: Reached) -> Supervisor:
     programs = HookPrograms(parts.built.home, AGENTS)
     runtime = FakeRuntime()
-    made = parts.built.supervisor(parts.database, parts.journal, runtime, programs)
-    return made.deadlines
+    return parts.built.supervisor(parts.database, parts.journal, runtime, programs)
+
+
+def deadlines(parts: Reached) -> Deadlines:
+    return supervisor(parts).deadlines
 
 
 def spans(parts: Reached) -> ExpirySpans:
@@ -145,6 +152,11 @@ def offline_answers(parts: Reached) -> OfflineAnswers:
 #: What a setting must lead to, and where.
 REACHED: dict[str, tuple[Callable[[Reached], object], object]] = {
     "limits.start_deadline": (lambda parts: deadlines(parts).start, 11),
+    "limits.driven_sessions": (lambda parts: supervisor(parts).driven_limit, 28),
+    "limits.driven_idle_minutes": (
+        lambda parts: spans(parts).driven_idle,
+        timedelta(minutes=29),
+    ),
     "limits.queued_messages": (lambda parts: parts.kept.queued_messages, 12),
     "limits.queued_kb": (lambda parts: parts.kept.queued_bytes, 13_000),
     "limits.headless_sessions": (lambda parts: parts.kept.headless_sessions, 14),

@@ -53,6 +53,18 @@ def test_a_tool_that_has_ended_is_done() -> None:
     assert told(ended) == "Bash (done) — npm test"
 
 
+@pytest.mark.spec("G5")
+def test_a_driven_session_that_reports_nothing_is_silent_unless_a_tool_runs() -> None:
+    silent = {"runtime": "sdk", "last_activity_at": (NOW - timedelta(seconds=20)).isoformat()}
+    waiting = {"activity": "working", "last_prompt": "Fix it", **silent}
+
+    assert told(session("a", **waiting)) == "silent for 20s · ❯ Fix it"
+    assert told(session("a", **RUNNING, **silent)) == "Bash (40s) — npm test"
+    assert told(session("a", **{**waiting, "runtime": "tmux"})) == "❯ Fix it"
+    soon = {**waiting, "last_activity_at": (NOW - timedelta(seconds=14)).isoformat()}
+    assert told(session("a", **soon)) == "❯ Fix it"
+
+
 def test_a_tool_of_an_earlier_turn_is_not_shown() -> None:
     later = session("a", **RUNNING).with_changes(last_prompt_at=NOW.isoformat())
 

@@ -64,8 +64,8 @@ def test_the_answers_to_several_questions_are_one_text() -> None:
 def test_a_state_is_told_with_its_duration_and_reason() -> None:
     idle = session("a", since=BEFORE, reason="finished")
 
-    assert headline(idle, "", NOW) == "a is idle for 5m: finished"
-    assert headline(idle, "ended by you", NOW) == "a was ended by you 5m ago."
+    assert headline(idle, "", NOW) == "a: idle for 5m (finished)"
+    assert headline(idle, "ended by you", NOW) == "a: ended by you 5m ago."
 
 
 def test_what_limits_a_session_is_told() -> None:

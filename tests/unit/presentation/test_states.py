@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from rookery.presentation.ages import age, time_left
-from rookery.presentation.states import Standing, is_left_out, standing, state_word
+from rookery.presentation.evidence import headline
+from rookery.presentation.states import (
+    Standing,
+    is_left_out,
+    standing,
+    state_with_reason,
+    state_word,
+)
 from tests.support.cli import session
 
 pytestmark = pytest.mark.spec("I5", "A2")
@@ -58,3 +65,30 @@ def test_an_age_has_its_largest_unit(seconds: int, told: str) -> None:
 def test_the_time_left_has_minutes_and_seconds() -> None:
     assert time_left((NOW + timedelta(seconds=250)).isoformat(), NOW) == "4m10s"
     assert time_left((NOW - timedelta(seconds=1)).isoformat(), NOW) == "0s"
+
+
+@pytest.mark.parametrize(
+    ("known", "word", "with_reason"),
+    [
+        ({}, "idle", "idle"),
+        ({"reason": "finished"}, "idle", "idle: finished"),
+        ({"reason": "failed"}, "turn failed", "turn failed"),
+        ({"activity": "permission", "reason": "May it?"}, "permission", "permission"),
+        ({"status": "starting", "activity": None}, "starting", "starting"),
+        ({**OVER, "status": "completed", "reason": "exit 0"}, "ended", "ended: exit 0"),
+        ({**OVER, "status": "killed", "ended_by": "person"}, "ended", "ended by you"),
+        (
+            {**OVER, "status": "killed", "ended_by": "run"},
+            "ended",
+            "ended when its run was done",
+        ),
+    ],
+)
+def test_a_state_has_the_same_word_everywhere(
+    known: dict[str, Any], word: str, with_reason: str
+) -> None:
+    one = session("a", since=(NOW - timedelta(minutes=5)).isoformat(), **known)
+
+    assert state_word(one) == word
+    assert state_with_reason(one) == with_reason
+    assert headline(one, "", NOW).startswith(f"a: {word} for 5m")

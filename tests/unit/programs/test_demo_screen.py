@@ -10,11 +10,11 @@ from rookery.programs.demo import dialog
 from rookery.programs.demo.input import Draft
 from rookery.programs.demo.screen import (
     MAX_DRAFT_ROWS,
-    Block,
-    BlockKind,
     Frame,
     LiveArea,
     Painter,
+    PrintedKind,
+    PrintedText,
     Row,
     RunningTurn,
     draw,
@@ -132,13 +132,13 @@ def test_the_live_area_always_fits(text: str, columns: int, lines: int, *, asks:
 @pytest.mark.parametrize(
     ("kind", "text", "expected"),
     [
-        (BlockKind.PROMPT, "a\nb", ["", "❯ a", "  b"]),
-        (BlockKind.WORDS, "a\nb", ["", "● a", "  b"]),
-        (BlockKind.RESULT, "ok", ["  ⎿ ok"]),
+        (PrintedKind.PROMPT, "a\nb", ["", "❯ a", "  b"]),
+        (PrintedKind.WORDS, "a\nb", ["", "● a", "  b"]),
+        (PrintedKind.RESULT, "ok", ["  ⎿ ok"]),
     ],
 )
-def test_blocks_have_their_marks(kind: BlockKind, text: str, expected: list[str]) -> None:
-    assert Block(kind, text).rows(40) == expected
+def test_blocks_have_their_marks(kind: PrintedKind, text: str, expected: list[str]) -> None:
+    assert PrintedText(kind, text).rows(40) == expected
 
 
 def test_what_is_printed_stands_above_the_live_area() -> None:

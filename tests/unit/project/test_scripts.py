@@ -138,6 +138,12 @@ def test_the_last_line_of_a_long_command_is_shown_while_it_runs(tmp_path: Path) 
     assert running.returncode == 0
 
 
+def test_a_command_that_prints_nothing_is_said_to_run() -> None:
+    silent = _progress("sleep 0.3", PROGRESS_INTERVAL_S="0.05")
+
+    assert "s  still running, no output yet\n" in silent.stdout
+
+
 def test_the_output_of_a_command_is_shown_whole_only_if_it_fails() -> None:
     good = _progress("echo one; echo two")
     bad = _progress("echo one; echo two; exit 3")

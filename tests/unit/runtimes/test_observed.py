@@ -16,7 +16,9 @@ from rookery.model.errors import Occupied, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.obstacles import BlockedReason
-from rookery.ports.runtime import Blocked, Launch, StopMethod, Vanished
+from rookery.ports.deliveries import Blocked
+from rookery.ports.runtime import Launch, StopMethod
+from rookery.ports.sightings import Vanished
 from rookery.processes import Kernel, Process, ancestors, is_running
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.places import Place

@@ -6,7 +6,8 @@ import pytest
 from rookery.agents.demo import DEMO
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
-from rookery.ports.runtime import RuntimeHandle, Vanished
+from rookery.ports.runtime import RuntimeHandle
+from rookery.ports.sightings import Vanished
 from rookery.runtimes.router import RuntimeRouter
 from tests.support.fakes.runtime import FakeRuntime, Program
 
@@ -89,6 +90,7 @@ async def test_what_any_of_them_sees_is_told(two: Two) -> None:
         two.other.see_again(Vanished(SessionId("theirs")))
         with anyio.fail_after(5):
             async for sighting in two.both.watch():
+                assert isinstance(sighting, Vanished)
                 told.append(sighting.session)
                 if len(told) == 2:
                     break

@@ -26,7 +26,8 @@ from rookery.model.messages import Words
 from rookery.model.sessions import Session
 from rookery.sessions import commands, starts
 from rookery.sessions.commands import MessageSender
-from rookery.sessions.starts import StartPlan, StartRequest, accept, plan
+from rookery.sessions.start_plans import StartPlan, StartRequest, plan
+from rookery.sessions.starts import accept
 from rookery.store import session_lookup
 from rookery.store import sessions as known
 from rookery.store.journal import Journal

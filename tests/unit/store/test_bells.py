@@ -8,6 +8,7 @@ from sqlite3 import Connection, OperationalError, connect
 import anyio
 import pytest
 
+from rookery.model.blocks import Block, BlockKind
 from rookery.model.facts import (
     NO_SESSION,
     DeliveriesHeld,
@@ -19,7 +20,7 @@ from rookery.model.facts import (
     TurnStarted,
 )
 from rookery.startup.readers import READERS
-from rookery.store import sessions, wait_for_change
+from rookery.store import blocks, sessions, wait_for_change
 from rookery.store.change_signals import QUIET, Bells
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -70,6 +71,35 @@ async def test_what_is_written_without_an_entry_wakes_nobody(database: Database)
     await database.write(lambda db: db.execute("delete from bookmarks"))
 
     assert not any(bell.is_set() for bell in bells)
+
+
+async def test_a_block_wakes_those_who_wait_for_its_session_only(
+    database: Database, clock: FakeClock
+) -> None:
+    bells = {
+        "any": database.bell(),
+        "work": database.bells.of_work(),
+        "anna": database.bells.of_sessions([ANNA]),
+        "bert": database.bells.of_sessions([BERT]),
+    }
+    said = [Block(BlockKind.TEXT, "Hello.")]
+
+    await database.write(lambda db: blocks.append(db, ANNA, said, at=clock.now()))
+
+    assert {name for name, bell in bells.items() if bell.is_set()} == {"anna"}
+
+
+async def test_a_block_wakes_also_after_the_last_ones_were_deleted(
+    database: Database, clock: FakeClock
+) -> None:
+    said = [Block(BlockKind.TEXT, each) for each in ("One.", "Two.")]
+    await database.write(lambda db: blocks.append(db, ANNA, said, at=clock.now()))
+    await database.write(lambda db: blocks.forget(db, ANNA, limit=2))
+    bell = database.bells.of_sessions([BERT])
+
+    await database.write(lambda db: blocks.append(db, BERT, said[:1], at=clock.now()))
+
+    assert bell.is_set()
 
 
 def test_a_waiter_that_leaves_leaves_nothing_behind() -> None:

@@ -244,6 +244,17 @@ def test_at_the_end_of_a_session_what_waited_failed_and_what_left_is_unsure(
     assert steps(db) == ["unsure", "failed"]
 
 
+@pytest.mark.spec("E6", "B2")
+def test_a_message_that_was_claimed_and_not_typed_fails_with_its_session(
+    db: Connection, journal: Journal
+) -> None:
+    claim(db, journal, "Never typed.")
+
+    journal.append(db, SessionEnded(WORKER, "exit"))
+
+    assert steps(db) == ["failed"]
+
+
 def test_a_receipt_tells_how_many_characters_were_taken_out(
     db: Connection, journal: Journal
 ) -> None:

@@ -17,7 +17,7 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.ports.runtime import RuntimeHandle
 from rookery.runtimes.tmux.places import Place
-from rookery.store import migrations, sessions
+from rookery.store import counters, migrations, sessions, statistics
 from rookery.store.connections import open_file
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -165,6 +165,9 @@ async def test_a_new_file_is_for_its_owner_alone(path: Path) -> None:
 
 #: The last version without handles.
 BEFORE_HANDLES = 13
+BEFORE_STATISTICS = next(
+    at for at, step in enumerate(STEPS) if step.name.endswith("_statistics.sql")
+)
 BEFORE_LABELS = next(at for at, step in enumerate(STEPS) if "labels" in step.name)
 
 
@@ -213,3 +216,36 @@ def test_sessions_of_an_older_file_that_were_lost_are_known_as_lost(
 
     names = [SessionId(each) for each in ("away", "gone", "crashed")]
     assert [sessions.get(file, each).lost for each in names] == [True, True, False]
+
+
+@pytest.mark.spec("A11", "G6")
+def test_an_older_file_gets_daily_sums_of_all_that_is_known(
+    file: sqlite3.Connection, path: Path, journal: Journal
+) -> None:
+    migrate(file, until=BEFORE_STATISTICS)
+    used: dict[str, Any] = {"input_tokens": 30, "output_tokens": 3, "cost": 300}
+    add_to_older(file, make(journal, "one", **used))
+    file.executescript("""
+        insert into turns (session, started_by, prompt, started_at)
+            values ('one', 2, 'go', '2026-11-03T10:00:00+00:00');
+        insert into entries (at, session, kind, body) values
+            ('2026-11-03T10:00:00+00:00', 'one', 'usage-reported',
+                '{"session": "one", "input_tokens": 10, "output_tokens": 1, "cost": 100}'),
+            ('2026-11-03T10:00:00+00:00', 'one', 'message-written', '{"sender": "person"}');
+        insert into tallies (day, agent, status, sessions, launched, seconds, turns,
+                input_tokens, output_tokens, cost, dearest, dearest_cost, dearest_tokens)
+            values ('2026-10-01', 'codex', 'failed', 2, 1, 60, 4, 500, 50, null, 'x', null, 9);
+    """)
+
+    migrate(file, path)
+
+    found = statistics.count(file)
+    days = [(each.label, each.turns, each.tokens, each.cost) for each in found.days]
+    assert days == [
+        ("2026-10-01", 4, 550, None),
+        ("2026-11-01", 0, 22, 200),  # its entries were deleted
+        ("2026-11-03", 1, 11, 100),
+    ]
+    assert (found.launched, found.found) == (2, 1)
+    assert (found.by_status, found.total_seconds) == ({"failed": 2, "starting": 1}, 60)
+    assert counters.read(file) == {("messages_written", ""): 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from sqlite3 import Connection
 from typing import Any
 
@@ -19,7 +20,7 @@ from rookery.model.facts import (
 )
 from rookery.model.permissions import DIALOG, Call
 from rookery.model.present_sessions import PresentSession
-from rookery.store import present_sessions, requests, sessions, tool_calls
+from rookery.store import notifications, present_sessions, requests, sessions, tool_calls
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
 from tests.support.fakes.clock import FakeClock
@@ -111,6 +112,17 @@ def test_a_turn_that_was_shown_as_it_happened_is_read(db: Connection, journal: J
     present_sessions.mark_turn_seen(db, WORKER, turn=number)
 
     assert [before.is_unread, view(db).is_unread] == [True, False]
+
+
+@pytest.mark.parametrize("turn", ["running", "absent"])
+def test_a_turn_without_an_answer_is_not_seen(
+    db: Connection, journal: Journal, turn: str
+) -> None:
+    number = journal.append(db, TurnStarted(WORKER, "go"))
+
+    present_sessions.mark_turn_seen(db, WORKER, turn=number + (turn == "absent"))
+
+    assert view(db).seen_at is None
 
 
 def test_an_interrupted_turn_without_an_answer_is_not_unread(
@@ -222,3 +234,25 @@ def test_sessions_that_ended_long_ago_come_without_their_turns(
 
     told = {each.id: each.last_answer for each in listed if each.ended_at}
     assert told == {ANNA: "", BERT: "Done."}
+
+
+@pytest.mark.parametrize(("launch", "is_resumed"), [({"forks": "x"}, False), ({}, True)])
+def test_a_failure_is_dealt_with_once_its_conversation_is_resumed_not_branched(
+    db: Connection, journal: Journal, clock: FakeClock, launch: dict[str, str], is_resumed: bool
+) -> None:
+    journal.append(db, SessionEnded(WORKER, "it crashed", "failed"))
+    now = clock.now()
+    count = partial(
+        notifications.count_sessions,
+        db,
+        now=now,
+        ended_after=now - timedelta(hours=1),
+        among=None,
+    )
+    before = count().failed
+
+    later = make(journal, "later", continues=WORKER)
+    sessions.add(db, later, launch=launch)
+
+    assert view(db).is_resumed is is_resumed
+    assert (before, count().failed) == (1, 0 if is_resumed else 1)

@@ -7,12 +7,15 @@ from sqlite3 import Connection
 import pytest
 
 from rookery.model import facts
+from rookery.model.blocks import Block, BlockKind
 from rookery.model.facts import SessionId
 from rookery.model.messages import Words
 from rookery.model.notifications import NotificationKind, SessionOutcome
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender
 from rookery.store import (
+    blocks,
+    driven_streams,
     foregrounds,
     message_batches,
     notifications,
@@ -133,6 +136,45 @@ def test_sessions_are_forgotten_in_slices_too(
     assert everyone(db) == ["e"]
 
 
+def test_old_blocks_are_forgotten_and_no_number_is_used_again(
+    db: Connection, journal: Journal, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "MAX_DELETED_ROWS", 2)
+    settle_in(db, journal)
+    said = [Block(BlockKind.TEXT, "Hello.")] * 3
+    blocks.append(db, ANNA, said, at=clock.now())
+    blocks.append(db, WORKER, said[:2], at=clock.now())
+    clock.advance(DAY)
+    young = clock.now()
+    journal.append(db, facts.SessionEnded(ANNA, "exit"))
+    blocks.append(db, WORKER, said[:2], at=young)
+
+    forget_all(db, before=young)
+    left = [each.number for each in blocks.last(db, WORKER, 9)]
+    clock.advance(DAY)
+    forget_all(db, before=clock.now())
+
+    assert (left, blocks.count(db, ANNA)) == ([3, 4], 0)
+    assert blocks.append(db, WORKER, said[:1], at=clock.now()) == 5
+
+
+def test_the_output_of_a_session_is_forgotten_in_slices_before_it(
+    db: Connection, journal: Journal, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "MAX_DELETED_ROWS", 20)
+    end_one_after_the_other(db, journal, clock, *"ab")
+    said = [Block(BlockKind.TEXT, "Hello.")] * 25
+    for session in map(SessionId, "ab"):
+        blocks.append(db, session, said, at=clock.now())
+
+    left = list[tuple[int, list[str]]]()
+    while retention.forget_sessions(db, keep=1):
+        left.append((blocks.count(db, SessionId("a")), everyone(db)))
+
+    assert left == [(25, ["a", "b"]), (0, ["b"])]
+    assert blocks.count(db, SessionId("b")) == 25
+
+
 def test_a_session_of_which_something_is_still_held_is_not_forgotten(
     db: Connection, journal: Journal, clock: FakeClock
 ) -> None:
@@ -245,3 +287,17 @@ def test_notifications_are_forgotten_when_they_are_old_or_their_session_is(
 
     assert kept == [ANNA]
     assert ANNA not in everyone(db)
+
+
+@pytest.mark.spec("A10")
+def test_a_driven_session_is_forgotten_with_its_stream(
+    db: Connection, journal: Journal
+) -> None:
+    sessions.add(db, make(journal, WORKER, runtime="sdk"))
+    driven_streams.advance(db, WORKER, 1)
+    journal.append(db, facts.SessionEnded(WORKER, "exit"))
+
+    retention.forget_sessions(db, keep=0)
+
+    assert everyone(db) == []
+    assert db.execute("select * from driven_streams").fetchall() == []

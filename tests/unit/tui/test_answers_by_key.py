@@ -239,3 +239,14 @@ async def test_keys_that_do_not_fit_say_which_do(daemon: FakeDaemon) -> None:
         assert "idle asks nothing that can be answered here" in tui.text
 
     assert daemon.posted == []
+
+
+@pytest.mark.parametrize("key", ["a", "t"])
+async def test_no_key_refers_to_one_that_does_not_answer_either(
+    daemon: FakeDaemon, key: str
+) -> None:
+    daemon.ask("api", "r1", **{**QUESTION, "takes_text": False})
+    async with shown(daemon) as tui:
+        await tui.press(key)
+        await tui.shows("Press 1-2 (choose).")
+        assert "t (answer" not in tui.text

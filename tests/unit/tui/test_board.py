@@ -43,6 +43,18 @@ def test_a_change_replaces_some_sessions_and_leaves_the_others() -> None:
     assert it.marked == {"a"}
 
 
+def test_a_session_in_a_worktree_is_grouped_with_its_repository() -> None:
+    worktree = {"path": "/state/shop-1/fix", "repository": "/code/shop/.git"}
+    it = board(
+        made("plain", project_path="/code/shop"),
+        made("fix", project_path="/state/shop-1/fix", workspace=worktree),
+        made("child", project_path="/state/shop-1/fix/api", parent="fix"),
+    )
+    it.grouping = Grouping.PROJECT
+
+    assert shown(it) == ["[/code/shop 2]", "plain", "fix", "[/code/shop/api 1]", "child"]
+
+
 def test_only_open_requests_count_and_the_oldest_comes_first() -> None:
     it = board(made("a"))
     common = {"session": "a", "outcome": "open"}

@@ -55,13 +55,51 @@ async def test_the_selection_stays_on_its_session(daemon: FakeDaemon) -> None:
     async with shown(daemon, selected="planner") as tui:
         daemon.change("planner", activity="question", reason="Which?")
         daemon.tell("input-asked", "planner")
-        await tui.until(lambda: names(tui) == ["planner", "worker", "broken"])
+        await tui.until(lambda: "question" in tui.text)
+        assert names(tui) == ["worker", "broken", "planner"]
         assert tui.main.table.selected == "planner"
 
         del daemon.sessions["planner"]
         daemon.tell("session-ended", "planner")
         await tui.until(lambda: names(tui) == ["worker", "broken"])
-        assert tui.main.table.selected == "worker"
+        assert tui.main.table.selected == "broken"
+
+
+async def test_the_selected_row_takes_its_new_place_once_another_is_selected(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.add("other", activity="idle")
+    async with shown(daemon, selected="other") as tui:
+        daemon.change("other", activity="working", since="2026-11-02T00:00:00+00:00")
+        daemon.tell("turn-started", "other")
+        await tui.until(lambda: tui.main.board.sessions["other"].activity == "working")
+        assert names(tui) == ["worker", "broken", "planner", "other"]
+
+        await tui.press("k")
+
+        assert tui.main.table.selected == "planner"
+        assert names(tui) == ["worker", "broken", "other", "planner"]
+
+
+async def test_reading_an_answer_does_not_change_the_order(daemon: FakeDaemon) -> None:
+    for name in ("one", "two", "three"):
+        daemon.add(name, is_unread=True, last_answer_at="2026-11-01T00:00:00+00:00")
+        daemon.answers["sessions", name, "seen"] = {}
+    async with shown(daemon, selected="one") as tui:
+        board = tui.main.board
+        for read, after in (("one", "two"), ("two", "three")):
+            daemon.change(read, is_unread=False)
+            daemon.tell("session-seen", read)
+            await tui.until(partial(lambda name: not board.sessions[name].is_unread, read))
+            assert names(tui) == ["worker", "broken", "one", "two", "three", "planner"]
+            await tui.press("j")
+            assert tui.main.table.selected == after
+
+
+async def test_what_the_user_has_to_mend_is_shown(daemon: FakeDaemon) -> None:
+    daemon.notes["config_note"] = "config.toml has changed since the daemon started."
+    async with shown(daemon) as tui:
+        await tui.shows("config.toml has changed since the daemon started.")
 
 
 async def test_u_goes_to_what_needs_the_user_then_to_unread_answers(daemon: FakeDaemon) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from rookery.model.errors import Answered, RuntimeFailed
+from rookery.tui.command_lines import NewSession
 from rookery.tui.dialogs import TextDialog
 from rookery.tui.live import LiveThreads
 from tests.support.tui import FakeDaemon, shown
@@ -94,6 +95,23 @@ async def test_a_new_session_gets_a_worktree_if_a_branch_is_given(daemon: FakeDa
 
         (_, body), *_ = daemon.posted
         assert (body["worktree"], body["branch"], body["agent"]) == (True, "fix-1", "demo")
+
+
+async def test_a_new_session_gets_its_profile_and_tags(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        back = ("shift+tab", "shift+tab", "shift+tab")
+        await tui.press("n", *back, *"work", "tab", *"docs night", "tab", "tab", "enter")
+        await tui.until(lambda: daemon.posted)
+
+        (_, body), *_ = daemon.posted
+        assert (body["profile"], body["tags"], body["agent"]) == ("work", ["docs", "night"], "")
+
+
+def test_the_command_of_a_new_session_names_its_profile_and_tags() -> None:
+    asked = NewSession(agent="", project="/repo", profile="work", tags=("docs", "night"))
+
+    options = "--project /repo --profile work --tag docs --tag night"
+    assert asked.command_line == f"rookery start {options}"
 
 
 async def test_a_command_is_started_word_by_word(daemon: FakeDaemon) -> None:

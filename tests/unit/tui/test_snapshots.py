@@ -108,7 +108,8 @@ def _say(daemon: FakeDaemon) -> None:
 
 async def _settled(tui: ShownApp) -> str:
     """Return the screen once the preview is there."""
-    if tui.app.size.width > 40 or "conversation" in tui.text:
+    has_preview = tui.app.size.width > 40 or "conversation" in tui.text
+    if has_preview and tui.main.board.sessions:  # nothing is fetched for an empty list
         await tui.pilot.pause()
         await tui.until(lambda: _shows_selected(tui))
     await tui.pilot.pause()

@@ -355,3 +355,21 @@ def test_each_action_stands_for_a_command_line(line: str, expected: str) -> None
 
 def test_a_long_text_is_cut_in_a_command_line() -> None:
     assert len(command_lines.send(["a"], "x " * 500)) < 100
+
+
+def test_a_denied_call_is_marked_in_the_conversation() -> None:
+    passages = [
+        {"at": "2026-11-01T00:00:00Z", "kind": "call", "text": "Bash ls"},
+        {
+            "at": "2026-11-01T00:00:01Z",
+            "kind": "call",
+            "text": "Bash rm",
+            "denied_by": "rule",
+            "rule": "no-rm",
+        },
+    ]
+    found = read(ConversationInfo, {"session": made("a"), "transcript": passages})
+
+    shown = text_of(conversation_lines(found, 40))
+
+    assert shown.splitlines() == ["  ⚒ Bash ls", "  ⚒ Bash rm", "  ✗ denied by the rule no-rm"]

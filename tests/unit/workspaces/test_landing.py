@@ -230,7 +230,7 @@ async def test_another_branch_can_be_named(workshop: Workshop, tree: GitFolder) 
     await land(workshop, into="develop")
 
     assert workshop.repository.git("rev-parse", "develop") == tip
-    with pytest.raises(CommandRefused, match="there is no branch 'absent'"):
+    with pytest.raises(CommandRefused, match="There is no branch 'absent'"):
         await land(workshop, into="absent")
     with pytest.raises(CommandRefused, match="cannot land in itself"):
         await land(workshop, into="rookery/fix")

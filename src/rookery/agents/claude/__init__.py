@@ -13,3 +13,10 @@ OWN_VARIABLE = "CLAUDECODE"
 
 #: The key of Rookery's configuration that lists more of Claude Code's settings folders.
 FOLDERS_KEY = "claude_config_dirs"
+
+#: The first part of the names of methods by which other tools ask for sessions, and the field
+#: of their results that has the agent's own id.
+RPC_PREFIX, RPC_SESSION_ID = "claude-code", "claudeSessionId"
+
+#: The Python package through which Claude Code is driven; an extra installs it.
+SDK_PACKAGE = "claude_agent_sdk"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 
-from rookery.agents.claude import NAME, hook_variables, screen
+from rookery.agents.claude import NAME, acp, driven, hook_variables, screen
 from rookery.agents.claude.hooks import EVENTS, HOOKS
 from rookery.agents.claude.keys import KEYS
 from rookery.agents.claude.settings import SETTINGS
 from rookery.agents.claude.transcript import TRANSCRIPT
+from rookery.agents.shared.acp import ACP
 from rookery.agents.shared.claude_style_hooks import hook_settings
 from rookery.model.autonomy import Autonomy
 from rookery.model.text_rewriting import DIRECTIONS, Rewriting, from_first_visible
@@ -18,6 +20,7 @@ from rookery.ports.agent import (
     Abilities,
     Agent,
     CommandLine,
+    DriverLine,
     InputDialect,
     LaunchSpec,
     ScreenDialect,
@@ -46,7 +49,7 @@ REWRITING = Rewriting(
 MENTIONS = re.compile(r"(?<![\w.%+-])@(?![ \t\n]|\Z)")
 
 
-def command_line(spec: LaunchSpec) -> CommandLine:
+def command_line(spec: LaunchSpec, events: Sequence[str] = EVENTS) -> CommandLine:
     file = spec.folder / "settings.json"
     how = "--resume" if spec.resumes else "--session-id"
     argv = [*spec.command, how, spec.native_id]
@@ -58,24 +61,28 @@ def command_line(spec: LaunchSpec) -> CommandLine:
     if spec.permission_mode:
         argv += ["--permission-mode", spec.permission_mode]
     if not spec.tools:
-        return CommandLine(tuple(argv), {file: _settings(spec)})
+        return CommandLine(tuple(argv), {file: _settings(spec, events)})
     tools = spec.folder / "mcp.json"
     argv += ["--mcp-config", str(tools)]
-    return CommandLine(tuple(argv), {file: _settings(spec), tools: _tools(spec)})
+    return CommandLine(tuple(argv), {file: _settings(spec, events), tools: _tools(spec)})
 
 
-def _settings(spec: LaunchSpec) -> str:
+def _settings(spec: LaunchSpec, events: Sequence[str]) -> str:
     added: dict[str, object] = {"env": hook_variables.of_launch(spec.environment)}
     if spec.tools:
         # They are allowed here: Rookery's MCP server checks the badge of each caller.
         added["permissions"] = {"allow": ["mcp__rookery"]}
-    return hook_settings(spec.hook, EVENTS, added)
+    return hook_settings(spec.hook, events, added)
 
 
 def _tools(spec: LaunchSpec) -> str:
     program, *arguments = spec.tools
     server = {"command": program, "args": arguments, "env": {"ROOKERY_BADGE": spec.badge}}
     return json.dumps({"mcpServers": {"rookery": server}}, indent=1)
+
+
+def driver_line(spec: LaunchSpec) -> DriverLine:
+    return driven.driver_line(spec, command_line(spec, driven.EVENTS))
 
 
 def why_not(words: str) -> str:
@@ -134,4 +141,6 @@ CLAUDE = Agent(
     transcript=TRANSCRIPT,
     settings=SETTINGS,
     reserved=RESERVED,
+    driven={driven.SDK: driver_line, ACP: partial(acp.over_acp, modes=MODES)},
+    driven_programs={ACP: acp.PROGRAM},
 )

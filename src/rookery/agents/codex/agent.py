@@ -7,16 +7,18 @@ the screen shows that Codex is up.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 
-from rookery.agents.codex import NAME, screen
-from rookery.agents.codex.hooks import EVENTS, HOOKS
+from rookery.agents.codex import NAME, acp, screen
+from rookery.agents.codex.driven import driver_line
+from rookery.agents.codex.hooks import HOOKS
 from rookery.agents.codex.keys import KEYS
+from rookery.agents.codex.launch_settings import hook_settings, tool_settings
 from rookery.agents.codex.settings import SETTINGS
 from rookery.agents.codex.transcript import TRANSCRIPT
-from rookery.agents.codex.trust import digest
+from rookery.agents.shared.acp import ACP
 from rookery.model.autonomy import Autonomy
 from rookery.model.text_rewriting import from_first_visible
 from rookery.ports.agent import (
@@ -25,6 +27,7 @@ from rookery.ports.agent import (
     CommandLine,
     InputDialect,
     LaunchSpec,
+    QueueAccess,
     ScreenDialect,
 )
 from rookery.ports.arguments import NOTHING, ReservedArguments
@@ -53,7 +56,7 @@ def command_line(spec: LaunchSpec) -> CommandLine:
     # Otherwise Codex starts a daemon that outlives it and keeps the first session's
     # environment.
     argv = [*spec.command, "--no-daemon"]
-    for setting in (*_hook_settings(spec.hook), *_tool_settings(spec.tools)):
+    for setting in (*hook_settings(spec.hook), *tool_settings(spec.tools)):
         argv += ["-c", setting]
     if spec.model:
         argv += ["--model", spec.model]
@@ -64,33 +67,6 @@ def command_line(spec: LaunchSpec) -> CommandLine:
     elif spec.forks:
         argv += ["fork", spec.forks]
     return CommandLine(tuple(argv), {})
-
-
-def _tool_settings(tools: Sequence[str]) -> Iterable[str]:
-    """Return settings that allow Rookery's tools unasked: its MCP server checks each caller."""
-    if tools:
-        program, *arguments = tools
-        server = "mcp_servers.rookery"
-        yield f"{server}.command={json.dumps(program)}"
-        yield f"{server}.args={json.dumps(arguments)}"
-        yield f'{server}.env_vars=["ROOKERY_BADGE"]'
-        yield f'{server}.default_tools_approval_mode="approve"'
-
-
-def _hook_settings(command: str) -> Iterable[str]:
-    """Return settings that give the session Rookery's hooks, and declare them as trusted.
-
-    The command line overrides a project's settings, which could otherwise disable them.
-    """
-    yield "features.hooks=true"
-    trusted = []
-    for event, (label, timeout) in EVENTS.items():
-        key = json.dumps(f"/<session-flags>/config.toml:{label}:0:0")
-        trusted.append(f'{key}={{trusted_hash="{digest(label, command, timeout)}"}}')
-        # A JSON string is a TOML string.
-        run = f'{{type="command",command={json.dumps(command)},timeout={timeout}}}'
-        yield f"hooks.{event}=[{{hooks=[{run}]}}]"
-    yield "hooks.state={" + ",".join(trusted) + "}"
 
 
 def why_not(words: str) -> str:
@@ -140,4 +116,8 @@ CODEX = Agent(
     transcript=TRANSCRIPT,
     settings=SETTINGS,
     reserved=RESERVED,
+    queue=QueueAccess("codex", ("app-server",)),
+    driven={"codex": driver_line, ACP: partial(acp.over_acp, modes=MODES)},
+    without_cost=frozenset({"codex", ACP}),
+    driven_programs={ACP: acp.PROGRAM},
 )

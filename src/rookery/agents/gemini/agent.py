@@ -1,4 +1,4 @@
-"""Gemini CLI. Level: controlled where Rookery's hooks are installed; else observed.
+"""Gemini CLI. Level: controlled where Rookery's hooks are installed; else readable.
 
 Gemini reads hooks from the user's settings only: settings named by the environment must belong
 to root. A hook cannot answer its dialogs, but can deny a call before them. The hint in its box
@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 
-from rookery.agents.gemini import NAME, NEEDS_INSTALLED_HOOKS, screen
+from rookery.agents.gemini import NAME, NEEDS_INSTALLED_HOOKS, acp, screen
 from rookery.agents.gemini.hooks import HOOKS
 from rookery.agents.gemini.keys import KEYS
 from rookery.agents.gemini.settings import SETTINGS
 from rookery.agents.gemini.transcript import TRANSCRIPT
+from rookery.agents.shared.acp import ACP
 from rookery.model.autonomy import Autonomy
 from rookery.ports.agent import (
     Abilities,
@@ -84,4 +86,6 @@ GEMINI = Agent(
     transcript=TRANSCRIPT,
     settings=SETTINGS,
     reserved=RESERVED,
+    driven={ACP: partial(acp.over_acp, modes=MODES)},
+    without_cost=frozenset({ACP}),
 )

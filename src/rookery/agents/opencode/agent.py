@@ -16,12 +16,15 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from rookery.agents.opencode import NAME, screen
+from rookery.agents.opencode import NAME, acp, screen
+from rookery.agents.opencode.driven import over_http
 from rookery.agents.opencode.hooks import HOOKS
 from rookery.agents.opencode.keys import KEYS
 from rookery.agents.opencode.settings import SETTINGS, template
+from rookery.agents.shared.acp import ACP
 from rookery.agents.shared.hook_settings import fill_in
 from rookery.model.autonomy import Autonomy
 from rookery.model.errors import BadInput
@@ -156,7 +159,7 @@ OPENCODE = Agent(
     program="opencode",
     # OpenCode cannot fork: its box appears first, so text for the branch would go to the old
     # one.
-    abilities=Abilities(can_resume=True),
+    abilities=Abilities(can_fork_driven=True, can_resume=True),
     modes=MODES,
     command_line=command_line,
     hooks=HOOKS,
@@ -171,4 +174,8 @@ OPENCODE = Agent(
     screen=ScreenDialect(read=screen.read, keys=KEYS),
     settings=SETTINGS,
     reserved=RESERVED,
+    driven={
+        NAME: partial(over_http, command_line=command_line),
+        ACP: partial(acp.over_acp, command_line=command_line),
+    },
 )

@@ -11,6 +11,7 @@ from rookery.agents.shared.claude_style_hooks import ClaudeStyleHooks, read_ques
 from rookery.agents.shared.claude_style_replies import UNDECIDED, denial_reason
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
+from rookery.model.money import in_micro_dollars
 from rookery.model.permissions import (
     INEXACT,
     Call,
@@ -95,8 +96,15 @@ def _usage(payload: Payload, session: SessionId) -> Iterator[Fact]:
             cost = payload.get("cost")
             # OpenCode reports a cost of 0 for a model whose price is unknown.
             dollars = cost if isinstance(cost, int | float) and cost > 0 else None
-            micro = None if dollars is None else round(dollars * 1_000_000)
-            yield facts.UsageReported(session, fresh + read + kept, written + thought, micro)
+            micro = None if dollars is None else in_micro_dollars(dollars)
+            yield facts.UsageReported(
+                session,
+                fresh + read + kept,
+                written + thought,
+                micro,
+                cache_read=read,
+                cache_write=kept,
+            )
         case _:
             pass
 

@@ -14,6 +14,9 @@ const HOOK = "@rookery-hook@"
 const DOOR = "@rookery-door@"
 const SPOOL = "@rookery-spool@"
 
+// The variable with the password of OpenCode's server, if it has one.
+const PASSWORD = "OPENCODE_SERVER_PASSWORD"
+
 // Of the protocol; see hook_protocol.py.
 const VERSION = "v2"
 
@@ -71,6 +74,10 @@ function hooks(conversation) {
       if (refusal) throw new Error(refusal)
     },
     "tool.execute.after": quietly(async (input) => conversation.ran(input)),
+    // With the password of its server, a command could answer what its agent asks its person.
+    "shell.env": async (_, output) => {
+      if (process.env[PASSWORD]) output.env[PASSWORD] = ""
+    },
   }
 }
 

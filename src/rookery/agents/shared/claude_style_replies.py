@@ -9,7 +9,7 @@ from rookery.ports.agent import Payload
 
 #: The answer to an undecided call, for agents whose hooks cannot make them ask the user.
 UNDECIDED = Verdict(
-    Outcome.DENIED, "nobody", "Denied: no one answered this permission request."
+    Outcome.DENIED, "nobody", "Denied: this permission request was not answered."
 )
 
 

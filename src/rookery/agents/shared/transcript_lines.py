@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from rookery.model.short_texts import shortened
 from rookery.ports.transcript import Line
 
 #: Characters kept of a tool's input, and of its result.
@@ -39,19 +40,12 @@ def format_call(name: str, tool_input: Line) -> str:
     """Return a tool call as text, with the beginning of its input."""
     is_text = isinstance(tool_input, str)
     text = tool_input if is_text else json.dumps(tool_input, ensure_ascii=False)
-    return f"{name} {_shortened(text, MAX_CALL_CHARS)}"
+    return f"{name} {shortened(text.strip(), MAX_CALL_CHARS)}"
 
 
 def result_of(content: Line) -> str:
     """Return the beginning of a tool's result."""
-    return _shortened(text_of(content), MAX_RESULT_CHARS)
-
-
-def _shortened(text: str, limit: int) -> str:
-    text = text.strip()
-    if len(text) <= limit:
-        return text
-    return f"{text[:limit]}… ({len(text) - limit:,} more characters)"
+    return shortened(text_of(content).strip(), MAX_RESULT_CHARS)
 
 
 def token_count(usage: Mapping[str, object], name: str) -> int:

@@ -30,6 +30,9 @@ class StartArguments(OnComputer):
     name: str = Field("", description="a short name; without, made from the message")
     model: str = ""
     permission_mode: str = Field("", description="at most your own")
+    runtime: str = Field(
+        "auto", description="tmux, or without a terminal: sdk, acp, codex, opencode"
+    )
 
 
 class ResumeArguments(OnSession):
@@ -89,7 +92,7 @@ async def start_session(context: ToolContext, params: StartArguments) -> Started
     You are told here, in your own session, when it has finished its turn, needs input or has
     ended; then read it with get_session_data. So end your turn: do not poll, do not sleep.
     """
-    options = params.model_dump(include={"name", "model", "permission_mode"})
+    options = params.model_dump(include={"name", "model", "permission_mode", "runtime"})
     agent, project = params.agent, params.project
     if context.own is not None and not (agent and project):
         caller: Session = await context.ask("show", session=context.own)

@@ -18,7 +18,7 @@ TOLD = (
 )
 #: The advice after a message to a session that the caller already waits for.
 WAITS_ALREADY = (
-    "You wait for this session already, and are told once: of what you asked of it first."
+    "You already wait for this session, and are notified once: about your first request."
     " End your turn now; do not wait, sleep or poll."
 )
 #: The advice to a caller that cannot be notified.

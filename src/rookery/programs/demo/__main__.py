@@ -9,7 +9,7 @@ import termios
 import time
 from collections.abc import Container, Iterable
 
-from rookery.programs.demo import options
+from rookery.programs.demo import acp, options
 from rookery.programs.demo.hooks import Hooks
 from rookery.programs.demo.input import ESCAPE_TIMEOUT_S, Decoder, InputEvent
 from rookery.programs.demo.options import Options
@@ -101,6 +101,8 @@ class EventLoop:
 
 def main() -> int:
     parsed = options.read(sys.argv[1:])
+    if parsed.speaks_acp:
+        return acp.main(parsed.home)
     try:
         terminal = DemoTerminal(is_alternate=parsed.alternate_screen)
     except termios.error:

@@ -29,6 +29,7 @@ class Options:
     trust_dialog: bool
     startup_delay: float  #: seconds
     home: Path  #: the folder of the transcripts
+    speaks_acp: bool  #: over its standard streams, instead of a terminal
 
 
 def read(arguments: Sequence[str]) -> Options:
@@ -51,6 +52,7 @@ def read(arguments: Sequence[str]) -> Options:
         trust_dialog=parsed.trust_dialog,
         startup_delay=parsed.startup_delay,
         home=Path(os.environ.get("ROOKERY_DEMO_HOME") or Path.home() / ".rookery-demo"),
+        speaks_acp=parsed.acp,
     )
 
 
@@ -91,6 +93,7 @@ def _parser() -> ArgumentParser:
     parser.add_argument("--permission-mode", default="default", metavar="MODE")
     parser.add_argument("--settings", type=Path, metavar="FILE", help="hooks, as JSON")
     parser.add_argument("--no-hooks", action="store_true", help="run none of them")
+    parser.add_argument("--acp", action="store_true", help="speak ACP, without a terminal")
     parser.add_argument("--alternate-screen", action="store_true")
     parser.add_argument("--trust-dialog", action="store_true", help="ask for trust first")
     parser.add_argument("--startup-delay", type=float, default=0, metavar="SECONDS")

@@ -23,9 +23,9 @@ from rookery.programs.demo.input import Draft, InputEvent, KeyPress, Pasted, Typ
 from rookery.programs.demo.options import Options
 from rookery.programs.demo.screen import (
     SPINNER_FRAMES_PER_S,
-    Block,
-    BlockKind,
     LiveArea,
+    PrintedKind,
+    PrintedText,
     RunningTurn,
 )
 from rookery.programs.demo.session import DemoSession, ExitStatus, Pause
@@ -76,7 +76,7 @@ class Program:
     def exit(self) -> ExitStatus | None:
         return self._session.exit
 
-    def take_unprinted(self) -> list[Block]:
+    def take_unprinted(self) -> list[PrintedText]:
         """Return the blocks that were added since the last call."""
         blocks, self._session.unprinted = self._session.unprinted, []
         return blocks
@@ -220,12 +220,12 @@ class Program:
                 yield NO_PAUSE
                 return
         banner = f"demo · {self._options.model} · {self._session.folder}"
-        self._session.print(BlockKind.BANNER, banner)
+        self._session.print(PrintedKind.BANNER, banner)
         self._session.has_started = True
         yield self._run_start_hooks(self._options.source)
 
     def _start_new_session(self) -> Steps:
-        self._session.print(BlockKind.PROMPT, "/clear")
+        self._session.print(PrintedKind.PROMPT, "/clear")
         self._session.run_hooks("SessionEnd", {"reason": "clear"})
         self._session.renew()
         yield self._run_start_hooks("clear")

@@ -90,7 +90,7 @@ def _chop(text: str, limit: int) -> list[str]:
     return pieces
 
 
-class BlockKind(StrEnum):
+class PrintedKind(StrEnum):
     """The mark at the beginning of a block."""
 
     BANNER = " "
@@ -100,15 +100,15 @@ class BlockKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PrintedText:
     """A part of the conversation; it is printed once and scrolls with the terminal."""
 
-    kind: BlockKind
+    kind: PrintedKind
     text: str
 
     def rows(self, columns: int) -> list[str]:
         rows = lay_out(self.text, self.kind.value, columns)
-        return rows if self.kind is BlockKind.RESULT else ["", *rows]
+        return rows if self.kind is PrintedKind.RESULT else ["", *rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _progress(area: LiveArea, columns: int) -> list[Row]:
         return []
     rows: list[Row] = []
     if area.turn.partial:
-        words = Block(BlockKind.WORDS, area.turn.partial)
+        words = PrintedText(PrintedKind.WORDS, area.turn.partial)
         rows += map(Row, [*words.rows(columns)[1:], ""])
     glyph = _SPINNER[int(area.turn.seconds * SPINNER_FRAMES_PER_S) % len(_SPINNER)]
     working = f"{glyph} Working… ({int(area.turn.seconds)}s · esc to interrupt)"
@@ -188,7 +188,7 @@ def _draft(draft: Draft, columns: int) -> list[Row]:
 
 def _draft_rows(text: str, columns: int) -> list[str]:
     # One cell stays free for the cursor after the last character.
-    return lay_out(text, BlockKind.PROMPT.value, columns - 1)
+    return lay_out(text, PrintedKind.PROMPT.value, columns - 1)
 
 
 def _dialog(dialog: ChoiceDialog, columns: int) -> tuple[list[Row], int, int]:

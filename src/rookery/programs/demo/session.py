@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
 from rookery.programs.demo.hooks import HookCall, Hooks, MonotonicClock
 from rookery.programs.demo.options import Options
-from rookery.programs.demo.screen import Block, BlockKind
+from rookery.programs.demo.screen import PrintedKind, PrintedText
+from rookery.programs.demo.transcript import DemoTranscript
 
 HookFields = Mapping[str, object]
 
@@ -44,7 +43,7 @@ class DemoSession:
         self.turns = 0
         self.words_per_second = 0.0  #: 0: print each text at once
         self.allowed_tools: set[str] = set()
-        self.unprinted: list[Block] = []
+        self.unprinted: list[PrintedText] = []
         self.partial = ""  #: the part of an incomplete block that is printed already
         self.has_started = False
         self.exit: ExitStatus | None = None
@@ -62,19 +61,14 @@ class DemoSession:
     def pause(self, seconds: float) -> Pause:
         return Pause(self._clock() + seconds)
 
-    def print(self, kind: BlockKind, text: str) -> None:
+    def print(self, kind: PrintedKind, text: str) -> None:
         """Add a block to the conversation."""
         self.partial = ""
-        self.unprinted.append(Block(kind, text))
+        self.unprinted.append(PrintedText(kind, text))
 
     def record(self, kind: str, text: str) -> None:
         """Append a line to the transcript, if it can be written."""
-        now = datetime.now(UTC).isoformat()
-        line = {"type": kind, "text": text, "at": now, "timestamp": now}
-        with suppress(OSError):
-            self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with self._transcript.open("a", encoding="utf-8") as transcript:
-                transcript.write(json.dumps(line) + "\n")
+        DemoTranscript(self._home, self.id).add(kind, text)
 
     def run_hooks(self, event: str, fields: HookFields) -> HookCall:
         """Run the hooks of an event, with a payload in Claude Code's format."""
@@ -97,4 +91,4 @@ class DemoSession:
 
     @property
     def _transcript(self) -> Path:
-        return self._home / f"{self.id}.jsonl"
+        return DemoTranscript(self._home, self.id).path

@@ -14,7 +14,7 @@ from uuid import uuid4
 from rookery.programs.demo import dialog, script
 from rookery.programs.demo.dialog import ChoiceDialog
 from rookery.programs.demo.hooks import Decision, HookCall, Ruling
-from rookery.programs.demo.screen import BlockKind
+from rookery.programs.demo.screen import PrintedKind
 from rookery.programs.demo.session import CRASH, DemoSession, ExitStatus, HookFields, Pause
 
 #: How often a Stop hook may continue a turn, as in Claude Code.
@@ -54,7 +54,7 @@ class ScriptedTurn:
         self._last_text = ""
 
     def run(self) -> Steps:
-        self._session.print(BlockKind.PROMPT, self._prompt.shown)
+        self._session.print(PrintedKind.PROMPT, self._prompt.shown)
         self._session.record("user", self._prompt.text)
         decision = yield self._prompt.submitted
         if decision.ruling is Ruling.BLOCK:
@@ -77,7 +77,7 @@ class ScriptedTurn:
     def interrupt(self) -> None:
         """Print and record that the turn was interrupted; its generator is already closed."""
         if words := self._session.partial:
-            self._session.print(BlockKind.WORDS, words)
+            self._session.print(PrintedKind.WORDS, words)
             self._session.record("assistant", words)
         self._print_result("Interrupted")
         self._session.record("interrupted", "")
@@ -115,7 +115,7 @@ class ScriptedTurn:
             for word in _WORD.finditer(text):
                 self._session.partial = text[: word.end()]
                 yield self._session.pause(1 / self._session.words_per_second)
-        self._session.print(BlockKind.WORDS, text)
+        self._session.print(PrintedKind.WORDS, text)
         self._session.record("assistant", text)
         self._last_text = text
 
@@ -167,7 +167,7 @@ class ScriptedTurn:
         return continues
 
     def _announce(self, call: _ToolCall, text: str) -> HookCall:
-        self._session.print(BlockKind.WORDS, f"{call.name}({text})")
+        self._session.print(PrintedKind.WORDS, f"{call.name}({text})")
         return self._run_hooks("PreToolUse", **call.fields, tool_use_id=call.id)
 
     def _ask(self, shown_dialog: ChoiceDialog, call: _ToolCall) -> ChoiceDialog:
@@ -194,7 +194,7 @@ class ScriptedTurn:
         return True
 
     def _print_result(self, text: str) -> None:
-        self._session.print(BlockKind.RESULT, text)
+        self._session.print(PrintedKind.RESULT, text)
 
     def _run_hooks(self, event: str, **fields: object) -> HookCall:
         return self._session.run_hooks(event, {**self._prompt.hook_fields, **fields})

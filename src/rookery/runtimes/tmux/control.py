@@ -249,7 +249,7 @@ class ControlClient:
         elif not reply.is_ours:
             return
         elif not self._waiting:
-            self._disconnect("it answered what nobody asked")
+            self._disconnect("it answered without a request")
         else:
             self._note_progress()
             self._waiting[0].question.take(reply)

@@ -15,7 +15,7 @@ from rookery.model.errors import Occupied, WordsRefused
 from rookery.model.messages import Parcel, Step
 from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import (
+from rookery.ports.deliveries import (
     Blocked,
     Delivery,
     DeliveryLog,

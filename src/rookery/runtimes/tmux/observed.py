@@ -18,20 +18,15 @@ from rookery.model.messages import Parcel
 from rookery.model.obstacles import BlockedReason
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
+from rookery.ports.deliveries import Delivery, DeliveryLog, LeftInput, Submitted
 from rookery.ports.runtime import (
-    Delivery,
-    DeliveryLog,
-    Exited,
     HeldProgram,
     Launch,
-    LeftInput,
     RuntimeHandle,
-    Sighting,
     StopMethod,
-    Submitted,
     SurvivingProcess,
-    Vanished,
 )
+from rookery.ports.sightings import Exited, Sighting, Vanished
 from rookery.processes import Process, ProcessTable, SeenProcess, descendants, send_signal
 from rookery.processes.exit_watch import ExitWatch
 from rookery.runtimes.tmux import safe_input

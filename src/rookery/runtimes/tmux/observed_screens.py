@@ -11,7 +11,7 @@ from functools import partial
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import Changed, FellQuiet, Sighting
+from rookery.ports.sightings import Changed, FellQuiet, Sighting
 from rookery.processes import Process
 from rookery.runtimes.tmux import captures, safe_input
 from rookery.runtimes.tmux.control import TmuxRefused

@@ -11,7 +11,7 @@ from functools import partial
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import Changed, FellQuiet, Sighting, Skipped
+from rookery.ports.sightings import Changed, FellQuiet, Sighting, Skipped
 from rookery.runtimes.tmux import floods, scrollback
 from rookery.runtimes.tmux.panes import Chore, Pane
 from rookery.runtimes.tmux.server import Server

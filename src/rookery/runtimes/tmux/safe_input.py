@@ -13,8 +13,8 @@ from pathlib import Path
 from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.messages import MAX_LINE_BYTES, Parcel, folded
 from rookery.model.obstacles import BlockedReason
-from rookery.model.permissions import shortened
 from rookery.model.screens import View
+from rookery.model.short_texts import shortened
 from rookery.runtimes.tmux.captures import (
     ENTERED,
     ENTERS,
@@ -185,5 +185,5 @@ def written(folder: Path, words: str) -> Path:
     except OSError as error:
         with suppress(OSError):
             file.unlink()  # a partial file that nothing else would delete
-        raise RuntimeFailed(f"the words for tmux: {error.strerror}.") from error
+        raise RuntimeFailed(f"the text for tmux: {error.strerror}.") from error
     return file

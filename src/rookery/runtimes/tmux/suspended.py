@@ -17,7 +17,7 @@ from functools import partial
 
 from rookery.model.errors import RuntimeFailed
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import Sighting, Unsuspended
+from rookery.ports.sightings import Sighting, Unsuspended
 from rookery.processes import signal_group, system
 from rookery.runtimes.tmux import captures
 from rookery.runtimes.tmux.panes import Chore, Pane

@@ -1,0 +1,1 @@
+"""Checks for problems, and suggests what to do about them."""

@@ -1,0 +1,1 @@
+"""Drives any agent by the Agent Client Protocol."""

@@ -1,0 +1,51 @@
+"""The questions of one ACP session that wait for an answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+from rookery.drivers.acp.tools import AcpCall, NamedCall
+from rookery.drivers.commands import AgentAnswer
+from rookery.drivers.driver import DriverContext
+from rookery.drivers.events import Asked
+
+
+class TurnQuestions:
+    """Asks Rookery, until the turn is cancelled: from then on, nothing is asked in it."""
+
+    def __init__(self, context: DriverContext) -> None:
+        self._context = context
+        self._open: set[asyncio.Future[AgentAnswer]] = set()
+        self._numbers = count(1)
+        self._is_cancelled = False
+
+    def begin_turn(self) -> None:
+        self._is_cancelled = False
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._is_cancelled
+
+    def withdraw(self) -> None:
+        """End all questions of the turn without an answer."""
+        self._is_cancelled = True
+        for question in self._open:
+            question.cancel()
+
+    async def ask(self, use: NamedCall, call: AcpCall) -> AgentAnswer | None:
+        """Return the answer; ``None`` if it is not wanted any more."""
+        if self._is_cancelled:
+            return None
+        given: Mapping[str, Any] = use.input
+        asked = Asked(f"acp-{next(self._numbers)}", use.tool, given, call.call_id)
+        question = asyncio.ensure_future(self._context.ask(asked))
+        self._open.add(question)
+        try:
+            await asyncio.wait({question})
+            return None if question.cancelled() else question.result()
+        finally:
+            question.cancel()
+            self._open.discard(question)

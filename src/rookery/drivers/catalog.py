@@ -1,0 +1,43 @@
+"""The drivers by name. A driver's module is imported when its first session starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+
+from rookery.drivers.driver import DriverError, MakeDriver
+from rookery.drivers.message_queue import MakeQueue
+
+#: The module and the class of each driver, and the extra that installs what it needs.
+DRIVERS: Mapping[str, tuple[str, str]] = {
+    "sdk": ("rookery.drivers.claude.sdk:SdkDriver", "sdk"),
+    "acp": ("rookery.drivers.acp.driver:AcpDriver", "acp"),
+    "codex": ("rookery.drivers.codex.server:CodexDriver", ""),
+    "opencode": ("rookery.drivers.opencode.server:OpenCodeDriver", ""),
+}
+
+#: The module and the class of each agent's own message queue.
+QUEUES: Mapping[str, str] = {"codex": "rookery.drivers.codex.queue:CodexQueue"}
+
+
+def find_queue(name: str) -> MakeQueue:
+    """Return the message queue of a name."""
+    module, _, attribute = QUEUES[name].partition(":")
+    make: MakeQueue = getattr(import_module(module), attribute)
+    return make
+
+
+def find_driver(name: str, added: Mapping[str, str]) -> MakeDriver:
+    """Return the driver of a name. Raises ``DriverError``, for instance without its extra."""
+    location, extra = DRIVERS.get(name) or (added.get(name, ""), "")
+    if not location:
+        raise DriverError(f"there is no driver {name!r}.")
+    module, _, attribute = location.partition(":")
+    try:
+        make: MakeDriver = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        raise DriverError(
+            f"the Python package {error.name!r} is missing."
+            f" Install it in the clone of Rookery:  pipx install --force '.[tui,{extra}]'"
+        ) from error
+    return make

@@ -1,0 +1,1 @@
+"""Drives Claude Code with the Claude Agent SDK."""

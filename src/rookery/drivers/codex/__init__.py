@@ -1,0 +1,1 @@
+"""Drives Codex through its app-server, and adds messages to its queue."""

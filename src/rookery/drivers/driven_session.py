@@ -1,0 +1,227 @@
+"""One driven session in the driver host: what all protocols have in common."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from signal import SIGKILL
+
+from msgspec.structs import replace
+
+from rookery.drivers.commands import AgentAnswer, AgentPrompt, Start
+from rookery.drivers.driver import Driver, DriverError, DriverLaunch, MakeDriver
+from rookery.drivers.event_file import EventWriter
+from rookery.drivers.events import (
+    Asked,
+    AskingEnded,
+    Ended,
+    Event,
+    FellSilent,
+    ProcessStarted,
+    PromptTaken,
+    ToolBegan,
+    ToolEnded,
+    TurnOver,
+    Up,
+    Used,
+)
+from rookery.drivers.task_set import TaskSet
+from rookery.model.money import in_dollars
+from rookery.processes import Process, descendants, send_signal
+
+_log = logging.getLogger(__name__)
+
+#: Seconds without any event in the middle of a turn after which that is reported, once.
+SILENCE_SECONDS = 15.0
+
+#: Seconds for an agent to end by itself after it was closed, before it is killed.
+CLOSE_SECONDS = 5.0
+
+
+class DrivenSession:
+    """Runs a driver, stores its events, and passes prompts and answers to it once each."""
+
+    def __init__(self, start: Start, events: EventWriter, changed: Callable[[], None]) -> None:
+        """Call ``changed`` after each event."""
+        self.start = start
+        self.driver: Driver | None = None
+        self.is_lost = False  #: it is over, and its event file does not say so
+        self._events = events
+        self._changed = changed
+        self._keys: set[str] = set()
+        self._open: dict[str, asyncio.Future[AgentAnswer]] = {}
+        self._asked = 0  #: how often the agent has asked
+        self._tools: set[str] = set()
+        self._is_up = self._is_in_turn = self._is_over = False
+        self._spent = 0
+        self._process: int | None = None  #: the agent's, once it was reported
+        self._ending: Ended | None = None  #: how it ends because of what the host decided
+        self._running: asyncio.Future[Ended] | None = None
+        self._silence: asyncio.TimerHandle | None = None
+        self._tasks = TaskSet()
+
+    @property
+    def is_over(self) -> bool:
+        return self._is_over
+
+    async def run(self, find_driver: Callable[[], MakeDriver]) -> None:
+        """Drive the agent until it ends; whatever happens, ``Ended`` is reported once."""
+        try:
+            self.driver = find_driver()(self._launch, self)
+            self._running = asyncio.ensure_future(self.driver.run())
+            ended = await self._running
+        except asyncio.CancelledError:
+            ended = Ended("failed", "it was stopped by force")
+        except (DriverError, OSError) as error:
+            ended = Ended("failed", str(error))
+        except Exception as error:  # noqa: BLE001 - a boundary: one session fails, not the host
+            _log.exception("The driver of session %s failed.", self.start.session)
+            ended = Ended("failed", f"its driver failed: {type(error).__name__}: {error}")
+        self._settle_questions()
+        self._is_over = True
+        try:
+            self.report(self._ending or ended)
+        except OSError:  # for instance a full disk
+            _log.exception("The end of session %s cannot be stored.", self.start.session)
+            self.is_lost = True
+        self._set_silence_timer()
+        await self.end_processes(SIGKILL)
+
+    @property
+    def _launch(self) -> DriverLaunch:
+        start = self.start
+        return DriverLaunch(
+            start.session, start.argv, start.environment, Path(start.folder), start.options
+        )
+
+    def report(self, event: Event) -> None:
+        """Store an event, and act on it."""
+        if self._process is None and self.driver and (pid := self.driver.pid):
+            self._process = pid
+            self._events.append(ProcessStarted(pid))
+        self._note(event)
+        self._events.append(event)
+        self._changed()
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case Up():
+                self._is_up = True
+            case PromptTaken():
+                self._is_in_turn = True
+            case ToolBegan(call_id):
+                self._tools.add(call_id)
+            case ToolEnded(call_id):
+                self._tools.discard(call_id)
+            case Used(cost=int(cost)) if cost > 0:  # nothing is given back
+                self._spend(cost)
+            case TurnOver():
+                self._is_in_turn = False
+                self._tools.clear()
+                self._end_after_turn(event)
+            case _:
+                pass
+        if not isinstance(event, FellSilent):
+            self._set_silence_timer()
+
+    def _set_silence_timer(self) -> None:
+        if self._silence:
+            self._silence.cancel()
+            self._silence = None
+        if self._is_in_turn and not (self._tools or self._open or self._is_over):
+            loop = asyncio.get_running_loop()
+            silent = FellSilent(SILENCE_SECONDS)
+            self._silence = loop.call_later(SILENCE_SECONDS, self.report, silent)
+
+    def _spend(self, cost: int) -> None:
+        """End the session once it has used more than its budget."""
+        self._spent += cost
+        budget = self.start.budget
+        if budget is not None and self._spent > budget and self._ending is None:
+            spent, limit = in_dollars(self._spent), in_dollars(budget)
+            reason = f"its budget of {limit:g} USD is used up: it has used {spent:.2f} USD"
+            self._ending = Ended("failed", reason, is_over_budget=True)
+            self._tasks.begin(self._abort())
+
+    def _end_after_turn(self, turn: TurnOver) -> None:
+        if self.start.is_single_turn and self._ending is None:
+            if turn.how == "finished":
+                self._ending = Ended("completed", "it has done its one turn")
+            else:
+                self._ending = Ended("failed", turn.reason or f"its turn was {turn.how}")
+            self._tasks.begin(self.close())
+
+    async def _abort(self) -> None:
+        if self.driver and self._is_in_turn:
+            with suppress(DriverError):
+                await self.driver.interrupt()
+        await self.close()
+
+    async def prompt(self, prompt: AgentPrompt) -> None:
+        """Pass a prompt on, unless it was passed on before."""
+        if prompt.key in self._keys:
+            return
+        driver = self._ready()
+        self._keys.add(prompt.key)
+        try:
+            await driver.prompt(prompt.text)
+        except DriverError:
+            self._keys.discard(prompt.key)  # the agent has not got it
+            raise
+
+    async def ask(self, asked: Asked) -> AgentAnswer:
+        """Report that the agent asks something, and wait for the answer."""
+        future: asyncio.Future[AgentAnswer] = asyncio.get_running_loop().create_future()
+        # An agent may use the same id again, and must not get the answer of an earlier call.
+        self._asked += 1
+        asked = replace(asked, request=f"{self._asked}-{asked.request}")
+        self._open[asked.request] = future
+        try:
+            self.report(asked)
+            return await future
+        finally:
+            if self._open.pop(asked.request, None) is not None:
+                self.report(AskingEnded(asked.request))
+
+    def answer(self, answer: AgentAnswer) -> None:
+        """Give an answer; without effect if the agent does not wait for it."""
+        future = self._open.get(answer.request)
+        if future and not future.done():
+            future.set_result(answer)
+
+    def _settle_questions(self) -> None:
+        for future in self._open.values():
+            future.cancel()
+
+    async def interrupt(self) -> None:
+        await self._ready().interrupt()
+
+    async def close(self) -> None:
+        """End the agent in its own way, then by a signal."""
+        if self.driver is None or self._is_over:
+            return
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self.driver.close()
+        except (TimeoutError, DriverError):
+            await self.end_processes(SIGKILL)
+
+    async def end_processes(self, signal: int) -> None:
+        """Send a signal to the agent and to every process that it has started."""
+        pid = self.driver.pid if self.driver else None
+        if pid is None:
+            if signal == SIGKILL and self._running:
+                self._running.cancel()
+            return
+        if agent := Process.of(pid):
+            send_signal(agent, descendants(pid), signal)
+
+    def _ready(self) -> Driver:
+        if self.driver is None or not self._is_up:
+            raise DriverError("the agent is not up yet.")
+        if self._is_over:
+            raise DriverError("the session has ended.")
+        return self.driver

@@ -1,0 +1,191 @@
+"""The server in the driver host: carries out the daemon's commands on its sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from signal import SIGKILL
+from typing import assert_never
+
+import msgspec
+
+from rookery.drivers import commands
+from rookery.drivers.catalog import find_driver
+from rookery.drivers.commands import Command, HostCall, HostReply, read_call, write
+from rookery.drivers.driven_session import DrivenSession
+from rookery.drivers.driver import DriverError
+from rookery.drivers.event_file import EventWriter, path_of
+from rookery.drivers.task_set import TaskSet
+from rookery.processes import Process, ancestors
+from rookery.processes.peers import Peer, peer_of
+
+_log = logging.getLogger(__name__)
+
+#: Seconds without a session and without a daemon after which the host ends by itself.
+IDLE_SECONDS = 60.0
+
+#: The longest line: a message of 1 MB, and every character of it escaped.
+MAX_LINE_BYTES = 16 * 2**20
+
+
+class Host:
+    """All driven sessions of one home. Sessions go on while no daemon is connected."""
+
+    def __init__(
+        self, folder: Path, key: str, drivers: Mapping[str, str] | None = None
+    ) -> None:
+        """``folder`` holds the event files; tests add ``drivers`` to the usual ones."""
+        self._folder = folder
+        self._key = key
+        self._drivers = drivers or {}
+        self._sessions: dict[str, DrivenSession] = {}
+        self._tasks = TaskSet()
+        self._connections: set[asyncio.StreamWriter] = set()
+        self._retired = asyncio.Event()
+        self._grown: dict[str, None] = {}  #: the sessions with new events, in order
+
+    async def serve(self, socket: Path) -> None:
+        """Serve until the host is retired, or is idle for long."""
+        server = await asyncio.start_unix_server(self._talk, socket, limit=MAX_LINE_BYTES)
+        async with server:
+            await self._until_idle()
+
+    async def _until_idle(self) -> None:
+        while not self._retired.is_set():
+            was_needed = self._is_needed
+            try:
+                async with asyncio.timeout(IDLE_SECONDS):
+                    await self._retired.wait()
+            except TimeoutError:
+                if not (was_needed or self._is_needed):
+                    return
+
+    @property
+    def _is_needed(self) -> bool:
+        is_live = any(not each.is_over for each in self._sessions.values())
+        return is_live or bool(self._connections)
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carry out the commands of one connection, concurrently."""
+        if not _may_command(peer_of(writer.get_extra_info("socket"))):
+            _log.warning("A process that an agent has started is refused.")
+            writer.close()
+            return
+        self._connections.add(writer)
+        try:
+            while line := await reader.readline():
+                self._tasks.begin(self._answer(line, writer))
+        except (OSError, ValueError) as error:  # it broke, or sent a line that is too long
+            _log.warning("A connection was lost: %s", error)
+        except asyncio.CancelledError:
+            pass  # the host ends; asyncio would log it as an error
+        finally:
+            self._connections.discard(writer)
+            writer.close()
+
+    async def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> None:
+        try:
+            call = read_call(line)
+        except msgspec.MsgspecError as error:
+            _log.warning("A command cannot be read: %s", error)
+            writer.close()
+            return
+        if not hmac.compare_digest(call.key.encode(), self._key.encode()):
+            writer.close()
+            return
+        reply = await self._carry_out_safely(call)
+        if not writer.is_closing():
+            writer.write(write(reply))
+
+    async def _carry_out_safely(self, call: HostCall) -> HostReply:
+        try:
+            return HostReply(call.id, sessions=await self._carry_out(call.command))
+        except (DriverError, OSError) as error:
+            return HostReply(call.id, error=str(error) or type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - a boundary: one command fails, not the host
+            _log.exception("A command failed.")
+            return HostReply(call.id, error=f"{type(error).__name__}: {error}")
+
+    async def _carry_out(self, command: Command) -> tuple[str, ...]:
+        match command:
+            case commands.List():
+                return tuple(name for name, each in self._sessions.items() if not each.is_lost)
+            case commands.Retire():
+                if not self._sessions:
+                    self._retired.set()
+            case commands.Start():
+                self._start(command)
+            case commands.Release(session):
+                await self._release(session)
+            case _:
+                await _pass_on(command, self._of(command.session))
+        return ()
+
+    def _of(self, session: str) -> DrivenSession:
+        if (found := self._sessions.get(session)) is None:
+            raise DriverError("the driver host does not have this session.")
+        return found
+
+    def _start(self, start: commands.Start) -> None:
+        if start.session in self._sessions:
+            return
+        events = EventWriter(path_of(self._folder, start.session))
+        session = DrivenSession(start, events, partial(self._announce, start.session))
+        self._sessions[start.session] = session
+        self._tasks.begin(session.run(partial(find_driver, start.driver, self._drivers)))
+
+    async def _release(self, session: str) -> None:
+        if found := self._sessions.pop(session, None):
+            await found.end_processes(SIGKILL)
+
+    def _announce(self, session: str) -> None:
+        """Tell the daemon that a session's event file has grown, once for many events."""
+        if not self._grown:
+            asyncio.get_running_loop().call_soon(self._tell_growth)
+        self._grown[session] = None
+
+    def _tell_growth(self) -> None:
+        line = write(HostReply(sessions=tuple(self._grown)))
+        self._grown.clear()
+        for each in self._connections:
+            if not each.is_closing():
+                each.write(line)
+
+
+def _may_command(peer: Peer) -> bool:
+    """Return whether a process may be the daemon: no agent's command may answer for a person.
+
+    The commands of agents run as the same user, and could read the secret.
+    """
+    caller = Process.of(peer.pid)
+    if caller is None or not peer.is_ours:
+        return False
+    return os.getpid() not in {each.pid for each in ancestors(peer.pid)} - {peer.pid}
+
+
+async def _pass_on(
+    command: commands.AgentPrompt
+    | commands.AgentAnswer
+    | commands.Interrupt
+    | commands.Close
+    | commands.Kill,
+    session: DrivenSession,
+) -> None:
+    match command:
+        case commands.AgentPrompt():
+            await session.prompt(command)
+        case commands.AgentAnswer():
+            session.answer(command)
+        case commands.Interrupt():
+            await session.interrupt()
+        case commands.Close():
+            await session.close()
+        case commands.Kill(_, signal):
+            await session.end_processes(signal)
+        case _:
+            assert_never(command)

@@ -1,0 +1,1 @@
+"""Drives OpenCode through a server of its own."""

@@ -1,0 +1,18 @@
+"""Word a tool call as one line."""
+
+from __future__ import annotations
+
+from rookery.presentation.activity import tool_text
+from rookery.presentation.cells import cut
+from rookery.presentation.texts import plain
+
+#: Cells for a command, and for a path or another argument without spaces.
+MAX_COMMAND_CELLS, MAX_PATH_CELLS = 80, 60
+
+
+def tool_line(tool: str, argument: str, *, is_full: bool = False) -> str:
+    """Return a tool call as one line; unless ``is_full``, its argument is shortened."""
+    if not is_full:
+        is_path = not any(each.isspace() for each in argument.strip())
+        argument = cut(argument.strip(), MAX_PATH_CELLS if is_path else MAX_COMMAND_CELLS)
+    return f"🔧 {' '.join(plain(tool_text(tool, argument)).split())}"

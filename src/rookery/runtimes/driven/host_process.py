@@ -1,0 +1,86 @@
+"""Starts the driver host, and finds the one that an earlier daemon started."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from rookery.model.errors import RuntimeFailed
+from rookery.ports.clock import Clock
+
+#: Seconds for the host to listen after it was started.
+START_TIMEOUT_SECONDS = 10.0
+
+#: Seconds between two attempts to connect to a host that starts.
+RETRY_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class HostSite:
+    """Where the driver host of a home listens, and where it writes."""
+
+    socket: Path
+    key: Path  #: the file with the secret that its commands carry
+    events: Path  #: the folder of the event files
+    log: Path
+
+
+def is_listening(site: HostSite) -> bool:
+    """Return whether a host answers at the socket."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(str(site.socket))
+        except OSError:
+            return False
+    return True
+
+
+def read_key(site: HostSite) -> str:
+    """Return the secret of the running host; empty if it is not known."""
+    with suppress(OSError):
+        return site.key.read_text(encoding="ascii").strip()
+    return ""
+
+
+async def start_host(site: HostSite, clock: Clock) -> None:
+    """Start a host, and wait until it listens. Raises ``RuntimeFailed``."""
+    try:
+        await asyncio.to_thread(_run, site)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise RuntimeFailed(f"the driver host cannot be started: {error}") from error
+    try:
+        async with asyncio.timeout(START_TIMEOUT_SECONDS):
+            while not is_listening(site):
+                await clock.sleep(RETRY_SECONDS)
+    except TimeoutError:
+        raise RuntimeFailed(f"the driver host does not answer. See {site.log}") from None
+
+
+def _run(site: HostSite) -> None:
+    for folder in (site.socket.parent, site.events, site.log.parent):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    site.socket.unlink(missing_ok=True)
+    key = secrets.token_hex(32)
+    site.key.unlink(missing_ok=True)
+    site.key.touch(mode=0o600)
+    site.key.write_text(key, encoding="ascii")
+    # Isolated: files in the working directory must not be imported as modules.
+    program = [sys.executable, "-I", "-m", "rookery.drivers", str(site.socket)]
+    with site.log.open("ab") as log:
+        subprocess.run(
+            [*program, str(site.events)],
+            input=key.encode() + b"\n",
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8"},
+            timeout=START_TIMEOUT_SECONDS,
+            check=True,
+        )

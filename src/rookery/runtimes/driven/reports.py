@@ -1,0 +1,129 @@
+"""Turn the events of a driven session into facts and output blocks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, assert_never
+
+from rookery.drivers import events
+from rookery.drivers.events import Event, EventEntry
+from rookery.model import facts
+from rookery.model.blocks import Block, BlockKind
+from rookery.model.facts import Fact, SessionId
+from rookery.model.permissions import telling
+from rookery.model.reason_texts import in_one_line
+from rookery.model.sessions import NativeId
+from rookery.ports.sightings import AgentAsked, AgentStoppedAsking, Finished, Reported, Sighting
+from rookery.processes import Process
+
+#: Characters of a tool's argument in a fact.
+MAX_ARGUMENT_CHARACTERS = 500
+
+
+def read_entry(entry: EventEntry, session: SessionId, *, folder: str) -> Sighting:
+    """Return what an entry of an event file says about its session."""
+    match entry.event:
+        case events.Asked(request, tool, tool_input, call_id, subagent):
+            return AgentAsked(session, request, tool, tool_input, call_id, subagent)
+        case events.AskingEnded(request):
+            return AgentStoppedAsking(session, request)
+        case events.Ended(outcome, reason, is_over_budget):
+            return Finished(session, outcome, reason, is_over_budget=is_over_budget)
+        case event:
+            return _report(event, session, entry, folder)
+
+
+def _report(event: Event, session: SessionId, entry: EventEntry, folder: str) -> Reported:
+    at, number = datetime.fromisoformat(entry.at), entry.number
+    told: dict[str, Any] = {}
+    match event:
+        case events.Up(native_id):
+            told["native_id"] = NativeId(native_id) if native_id else None
+        case events.ModeChanged(mode):
+            told["permission_mode"] = mode
+        case events.ProcessStarted(pid):
+            process = Process.of(pid)
+            told["process"] = process.key if process else None
+        case events.Used(total_cost=total):
+            told["total_cost"] = total
+        case _:
+            pass
+    return Reported(
+        session,
+        facts=tuple(_facts(event, session, folder)),
+        blocks=tuple(_blocks(event)),
+        number=number,
+        at=at,
+        **told,
+    )
+
+
+def _facts(event: Event, session: SessionId, folder: str) -> list[Fact]:  # noqa: C901, PLR0911 - a table
+    match event:
+        case events.Up(_, model, path):
+            return [facts.SessionStarted(session, model, path)]
+        case events.PromptTaken(text, is_steering):
+            return [facts.TurnStarted(session, text, is_taken_in=is_steering)]
+        case events.ToolBegan(_, tool, tool_input):
+            argument = in_one_line(telling(tool_input))[:MAX_ARGUMENT_CHARACTERS]
+            return [facts.ToolCalled(session, tool, argument)]
+        case events.ToolEnded(call_id, tool, subagent=subagent):
+            return [facts.ToolUsed(session, tool, "", subagent, call_id, folder)]
+        case events.Used(input_tokens, output_tokens, cost):
+            return [facts.UsageReported(session, input_tokens, output_tokens, cost)]
+        case events.ModelChanged(model):
+            return [facts.ModelChosen(session, model)]
+        case events.Noticed(what, detail):
+            return [facts.Noted(session, what, detail)]
+        case events.FellSilent(seconds):
+            return [facts.Noted(session, "silent", f"nothing was reported for {seconds:g} s")]
+        case events.TurnOver(text, how, reason):
+            return [facts.TurnEnded(session, text or reason, how)]
+        case (
+            events.TextAdded()
+            | events.ThoughtAdded()
+            | events.ProcessStarted()
+            | events.FileChanged()
+            | events.PlanChanged()
+            | events.ModeChanged()
+            | events.Asked()
+            | events.AskingEnded()
+            | events.Ended()
+        ):
+            return []
+        case _:
+            assert_never(event)
+
+
+def _blocks(event: Event) -> list[Block]:  # noqa: C901, PLR0911 - a table
+    match event:
+        case events.PromptTaken(text):
+            return [Block(BlockKind.PROMPT, text)]
+        case events.TextAdded(text):
+            return [Block(BlockKind.TEXT, text)]
+        case events.ThoughtAdded(text):
+            return [Block(BlockKind.THOUGHT, text)]
+        case events.ToolBegan(call_id, tool, tool_input, subagent):
+            data = {"input": _plain(tool_input), **({"subagent": subagent} if subagent else {})}
+            return [Block(BlockKind.TOOL_CALL, telling(tool_input), tool, call_id, data)]
+        case events.ToolEnded(call_id, tool, result, failed):
+            return [Block(BlockKind.TOOL_RESULT, result, tool, call_id, failed=failed)]
+        case events.FileChanged(path, diff, call_id):
+            return [Block(BlockKind.DIFF, diff, call_id=call_id, data={"path": path})]
+        case events.PlanChanged(steps):
+            listed = [[text, state] for text, state in steps]
+            return [Block(BlockKind.PLAN, data={"steps": listed})]
+        case events.Used(input_tokens, output_tokens, cost):
+            used = {"input_tokens": input_tokens, "output_tokens": output_tokens, "cost": cost}
+            return [Block(BlockKind.USAGE, data=used)]
+        case events.TurnOver(_, "failed", reason) if reason:
+            return [Block(BlockKind.TEXT, reason, failed=True)]
+        case _:
+            return []
+
+
+def _plain(tool_input: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an input that JSON can hold."""
+    return dict(json.loads(json.dumps(tool_input, default=str)))

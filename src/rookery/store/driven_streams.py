@@ -1,0 +1,51 @@
+"""Store how far the event streams of driven sessions are recorded."""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+
+from rookery.model.facts import SessionId
+from rookery.model.sessions import NativeId
+
+
+def last_number(db: Connection, session: SessionId) -> int:
+    """Return the number of the last event that is recorded; 0 if none is."""
+    row = db.execute(
+        "select number from driven_streams where session = ?", (session,)
+    ).fetchone()
+    return int(row["number"]) if row else 0
+
+
+def advance(db: Connection, session: SessionId, number: int) -> None:
+    """Record that all events up to a number are recorded."""
+    db.execute(
+        "insert into driven_streams (session, number) values (?, ?)"
+        " on conflict do update set number = max(number, excluded.number)",
+        (session, number),
+    )
+
+
+def note_total_cost(db: Connection, session: SessionId, total: int) -> None:
+    """Store the agent's own running total of the conversation's cost."""
+    db.execute(
+        "insert into driven_streams (session, total_cost) values (?, ?)"
+        " on conflict do update set total_cost = excluded.total_cost",
+        (session, total),
+    )
+
+
+def total_cost(db: Connection, session: SessionId) -> int:
+    """Return the agent's last running total of a conversation; 0 if it reported none."""
+    row = db.execute(
+        "select total_cost from driven_streams where session = ?", (session,)
+    ).fetchone()
+    return (row["total_cost"] or 0) if row else 0
+
+
+def set_native_id(db: Connection, session: SessionId, native_id: NativeId) -> None:
+    db.execute("update sessions set native_id = ? where id = ?", (native_id, session))
+
+
+def set_process(db: Connection, session: SessionId, process: str) -> None:
+    """Store the process of a session's agent: what it starts belongs to the session."""
+    db.execute("update sessions set process = ? where id = ?", (process, session))

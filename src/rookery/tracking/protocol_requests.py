@@ -1,0 +1,124 @@
+"""Decide what driven agents ask through their protocols, and return the answers to them.
+
+The request is a row before a person is asked. A daemon that dies meanwhile is followed by one
+that finds the agent still asking, and the row with its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from sqlite3 import Connection
+
+from rookery.model.errors import HookUnreadable
+from rookery.model.permissions import Call, Outcome, RequestId, Verdict
+from rookery.model.sessions import NativeId, Sender
+from rookery.permissions.decisions import Permissions, WaitForAnswer
+from rookery.ports.agent import Agent, HookDialect
+from rookery.ports.runtime import AnswersAgents
+from rookery.ports.sightings import AgentAsked, AgentStoppedAsking
+from rookery.store import hook_calls, requests, sessions
+from rookery.store.database import Database
+from rookery.tracking.hook_reader import HookReader
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolRequests:
+    database: Database
+    runtime: AnswersAgents
+    agents: Mapping[str, Agent]
+    permissions: Permissions
+    reader: HookReader
+
+    async def decide(self, asked: AgentAsked) -> None:
+        """Decide a call by rule or by asking a person, and give the agent the answer."""
+        session = await self.database.read(partial(sessions.get, session=asked.session))
+        if session.status.is_over:
+            return
+        agent = self.agents.get(session.agent)
+        sender = Sender(
+            agent=session.agent,
+            native_id=session.native_id or NativeId(""),
+            cwd=session.project_path,
+            event="",
+        )
+        call = await self.reader.complete(_read_call(asked, agent), sender)
+        ruling = await self.database.write(partial(self._consider, asked=asked, call=call))
+        if isinstance(ruling, Verdict):
+            await self.runtime.answer(session.id, asked.request, ruling)
+        else:
+            await self._wait(asked, ruling.request)
+
+    def _consider(
+        self, db: Connection, asked: AgentAsked, call: Call
+    ) -> Verdict | WaitForAnswer:
+        session, key = sessions.get(db, asked.session), _key(asked)
+        if not hook_calls.add(db, key, at=self.permissions.journal.clock.now()):
+            if request := requests.of_hook(db, key):
+                return WaitForAnswer(request.id)
+            # The daemon died after a rule had decided, before the agent had the answer.
+            if isinstance(again := self.permissions.repeat(db, session, call), Verdict):
+                return again
+        return self.permissions.consider_driven(db, session, call, key=key)
+
+    async def _wait(self, asked: AgentAsked, request: RequestId) -> None:
+        """Wait for the answer to a request, and pass it on."""
+        with self.permissions.waits.waiting(request):
+            verdict = await self._verdict(request)
+            if verdict.outcome is not Outcome.GONE:
+                await self.runtime.answer(asked.session, asked.request, verdict)
+                await self.database.write(
+                    partial(self.permissions.note_delivered, request=request)
+                )
+
+    async def _verdict(self, request: RequestId) -> Verdict:
+        while True:
+            bell = self.database.bell()
+            found = await self.database.read(partial(requests.verdict_of, request=request))
+            if found:
+                return found
+            await bell.wait()
+
+    async def end(self, ended: AgentStoppedAsking) -> None:
+        """Close the request that an agent no longer asks, if it is still open."""
+
+        def close(db: Connection) -> None:
+            request = requests.of_hook(db, _key(ended))
+            if request and request.outcome is Outcome.OPEN:
+                self.permissions.withdraw(db, request.id, decision="withdrawn")
+
+        await self.database.write(close)
+
+
+def _key(asked: AgentAsked | AgentStoppedAsking) -> str:
+    return f"driven {asked.session} {asked.request}"
+
+
+def _as_reported(asked: AgentAsked, hooks: HookDialect) -> Call | None:
+    """Return the call as a hook reports it. Some agents ask questions before a tool runs."""
+    events = (hooks.traits.permission, hooks.traits.before_tool)
+    named = {"tool_name": asked.tool, "tool_input": dict(asked.input)}
+    calls = [hooks.read_call({"hook_event_name": event, **named}) for event in events if event]
+    found = [call for call in calls if call]
+    return next((call for call in found if call.questions), found[0] if found else None)
+
+
+def _read_call(asked: AgentAsked, agent: Agent | None) -> Call:
+    """Return the call as the agent's hooks would report it, so that the same rules match."""
+    call = Call(asked.tool, asked.input)
+    hooks = agent.hooks if agent else None
+    if hooks:
+        try:
+            call = _as_reported(asked, hooks) or call
+        except HookUnreadable:
+            call = replace(call, is_exact=False, uncertain=frozenset(asked.input))
+        names = hooks.traits.names_of(call.tool)
+        call = replace(call, other_names=names - {call.tool})
+    return replace(
+        call,
+        is_asked=True,
+        by_keys=False,
+        call_id=asked.call_id,
+        subagent=asked.subagent,
+    )

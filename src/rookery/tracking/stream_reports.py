@@ -1,0 +1,115 @@
+"""Record what the streams of driven sessions report, each event once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from sqlite3 import Connection
+from typing import TypeAlias, assert_never
+
+from rookery.model import facts
+from rookery.model.facts import Fact, SessionId
+from rookery.ports.sightings import (
+    AgentAsked,
+    AgentStoppedAsking,
+    Finished,
+    Reported,
+    ReportedTogether,
+)
+from rookery.sessions import record_end
+from rookery.store import blocks, driven_streams, evidence, senders, sessions
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+from rookery.tracking.prices import Prices, with_estimate
+from rookery.tracking.protocol_requests import ProtocolRequests
+
+#: What is seen of a driven session, and of no other.
+StreamSighting: TypeAlias = (
+    Reported | ReportedTogether | AgentAsked | AgentStoppedAsking | Finished
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReports:
+    database: Database
+    journal: Journal
+    requests: ProtocolRequests
+    prices: Prices = field(default_factory=dict)  #: for agents that report tokens and no cost
+
+    async def record(self, sighting: StreamSighting) -> None:
+        match sighting:
+            case Reported():
+                await self.database.write(partial(self._record_all, reports=(sighting,)))
+            case ReportedTogether(reports):
+                await self.database.write(partial(self._record_all, reports=reports))
+            case AgentAsked():
+                await self.requests.decide(sighting)
+            case AgentStoppedAsking():
+                await self.requests.end(sighting)
+            case Finished():
+                await self.database.write(partial(self._finish, finished=sighting))
+            case _:
+                assert_never(sighting)
+
+    def _record_all(self, db: Connection, reports: Sequence[Reported]) -> None:
+        """Record events of several sessions, each unless it was recorded before."""
+        by_session: dict[SessionId, list[Reported]] = {}
+        for each in reports:
+            by_session.setdefault(each.session, []).append(each)
+        for session, told in by_session.items():
+            recorded = driven_streams.last_number(db, session)
+            new = [each for each in told if each.number > recorded or not each.number]
+            if new:
+                self._record_of_session(db, session, new)
+
+    def _record_of_session(
+        self, db: Connection, session: SessionId, reports: Sequence[Reported]
+    ) -> None:
+        detail, at = "output", self.journal.clock.now()
+        for each in reports:
+            at = each.at or at
+            self._record(db, each, at=at)
+            if each.facts:
+                detail = type(each.facts[-1]).__name__
+        driven_streams.advance(db, session, max(each.number for each in reports))
+        evidence.note_state(db, session, "stream", at=at, detail=detail)
+
+    def _record(self, db: Connection, report: Reported, *, at: datetime) -> None:
+        """Record an event with all its effects."""
+        self._learn(db, report)
+        if report.blocks:
+            blocks.append(db, report.session, report.blocks, at=at)
+        for fact in report.facts:
+            self.journal.append(db, self._priced(db, fact), at=at)
+
+    def _priced(self, db: Connection, fact: Fact) -> Fact:
+        """Estimate the cost of usage that is reported without one."""
+        if not isinstance(fact, facts.UsageReported):
+            return fact
+        return with_estimate(fact, self.prices, sessions.get(db, fact.session).model)
+
+    def _learn(self, db: Connection, report: Reported) -> None:
+        if report.native_id:
+            driven_streams.set_native_id(db, report.session, report.native_id)
+        if report.process:
+            driven_streams.set_process(db, report.session, report.process)
+        if report.permission_mode:
+            senders.learn_mode(db, report.session, report.permission_mode)
+        if report.total_cost is not None:
+            driven_streams.note_total_cost(db, report.session, report.total_cost)
+
+    def _finish(self, db: Connection, finished: Finished) -> None:
+        """End a session."""
+        session = finished.session
+        is_ended = record_end.end(
+            db,
+            self.journal,
+            session,
+            outcome=finished.outcome,
+            reason=finished.reason,
+            lost=finished.lost,
+        )
+        if is_ended and finished.is_over_budget:
+            self.journal.append(db, facts.BudgetExceeded(session, finished.reason))

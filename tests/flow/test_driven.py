@@ -1,0 +1,377 @@
+"""Driven sessions through a whole daemon; only the agent itself is played."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from rookery.agents import catalog
+from rookery.agents.demo import DEMO
+from rookery.config import LimitSettings, Settings
+from rookery.daemon import running
+from rookery.home import Home
+from rookery.model.errors import BadInput, LimitReached
+from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Activity, Status
+from rookery.model.permissions import Request
+from rookery.model.sessions import Session
+from rookery.operations.catalog import OPERATIONS
+from rookery.operations.idempotency import ask
+from rookery.ports.agent import CommandLine, DriverLine, LaunchSpec
+from rookery.runtimes.driven.host_process import HostSite
+from rookery.startup.components import Parts
+from rookery.store import blocks, requests, sessions, turns
+from tests.support.operations import PERSON
+from tests.support.scripted_driver import NAME, hosting, native_id
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real]
+
+SOON = 20.0
+
+
+def scripted(spec: LaunchSpec) -> DriverLine:
+    return DriverLine(NAME, CommandLine((), {}), {"resumes": spec.resumes})
+
+
+class Daemon:
+    """A daemon in this process, which is stopped and started again."""
+
+    def __init__(self, home: Home, project: Path, settings: Settings | None = None) -> None:
+        self.home, self.project = home, project
+        self.settings = settings or Settings()
+        self._life = AsyncExitStack()
+
+    async def up(self) -> None:
+        parts = Parts(self.home, self.settings, {"PATH": "/usr/bin:/bin"})
+        self.context = await self._life.enter_async_context(running(parts, stop=lambda: None))
+
+    async def down(self) -> None:
+        await self._life.aclose()
+        self._life = AsyncExitStack()
+
+    async def ask(self, name: str, **given: Any) -> Any:  # noqa: ANN401 - any operation
+        operation = next(each for each in OPERATIONS if each.name == name)
+        return await ask(self.context, operation, operation.asks(**given), identity=PERSON)
+
+    async def start(self, prompt: str = "", **given: Any) -> Session:  # noqa: ANN401 - any
+        asked = {"agent": "demo", "project": str(self.project), "runtime": "acp", **given}
+        started: Session = await self.ask("start", prompt=prompt, **asked)
+        return started
+
+    async def now(self, session: SessionId) -> Session:
+        return await self.context.database.read(partial(sessions.get, session=session))
+
+    async def until(self, session: SessionId, *wanted: Activity | Status) -> Session:
+        with anyio.fail_after(SOON):
+            while True:
+                bell = self.context.database.bell()
+                now = await self.now(session)
+                if now.activity in wanted or now.status in wanted:
+                    return now
+                await bell.wait()
+
+    async def answers(self, session: SessionId, *, number: int) -> list[str]:
+        """Wait until so many turns have ended, and return their answers."""
+        with anyio.fail_after(SOON):
+            while True:
+                bell = self.context.database.bell()
+                read = partial(turns.of_session, session=session, last=100)
+                ended = [
+                    each for each in await self.context.database.read(read) if each.ended_at
+                ]
+                if len(ended) >= number:
+                    return [each.answer for each in ended]
+                await bell.wait()
+
+    async def asked(self, session: SessionId) -> Request:
+        await self.until(session, Activity.PERMISSION)
+        (request,) = await self.requests_of(session)
+        return request
+
+    async def kinds(self, session: SessionId) -> list[str]:
+        """Return the kinds of all entries about a session."""
+        entries = await self.context.database.read(
+            lambda db: db.execute("select kind from entries where session = ?", (session,))
+        )
+        return [each["kind"] for each in entries]
+
+    async def requests_of(self, session: SessionId) -> list[Request]:
+        return await self.context.database.read(partial(requests.open_of, session=session))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    home = Home(tmp_path / "home", tmp_path / "home", tmp_path / "run")
+    home.prepare()
+    agent = replace(DEMO, driven={"acp": scripted}, without_cost=frozenset())
+    assert isinstance(catalog.AGENTS, dict)
+    monkeypatch.setitem(catalog.AGENTS, "demo", agent)
+    return home
+
+
+@pytest.fixture
+def limits() -> LimitSettings:
+    return LimitSettings()
+
+
+@pytest.fixture
+async def host(home: Home) -> AsyncIterator[HostSite]:
+    site = HostSite(home.driver_socket, home.driver_key, home.driven_events, home.driver_log)
+    async with hosting(site):
+        yield site
+
+
+@pytest.fixture
+async def daemon(
+    home: Home, host: HostSite, limits: LimitSettings, tmp_path: Path
+) -> AsyncIterator[Daemon]:
+    (tmp_path / "project").mkdir()
+    daemon = Daemon(home, tmp_path / "project", Settings(limits=limits))
+    await daemon.up()
+    yield daemon
+    await daemon.down()
+
+
+@pytest.mark.spec("G1", "G2")
+async def test_a_prompt_is_answered_and_the_session_waits_for_the_next(daemon: Daemon) -> None:
+    session = await daemon.start("say: hello")
+    await daemon.answers(session.id, number=1)
+    await daemon.ask("send", session=session.id, words="say: again")
+
+    assert await daemon.answers(session.id, number=2) == ["hello", "again"]
+    now = await daemon.until(session.id, Activity.IDLE)
+    assert (now.status, now.reason) == (Status.RUNNING, "")
+    assert now.native_id == native_id(session.id)
+    assert now.model == "scripted-1"
+    assert now.budget == 5_000_000
+
+
+@pytest.mark.spec("G2", "A5")
+async def test_a_session_of_one_turn_is_completed_after_it(daemon: Daemon) -> None:
+    session = await daemon.start("say: hello", single_turn=True)
+
+    now = await daemon.until(session.id, Status.COMPLETED, Status.FAILED)
+    assert (now.status, now.reason) == (Status.COMPLETED, "it has done its one turn")
+    assert (await daemon.kinds(session.id)).count("session-ended") == 1
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize(
+    ("decision", "answer"), [("allow", "ran ls"), ("deny", "denied: not now")]
+)
+async def test_a_person_decides_what_it_asks(
+    daemon: Daemon, decision: str, answer: str
+) -> None:
+    session = await daemon.start("run: ls")
+    request = await daemon.asked(session.id)
+
+    reason = "not now" if decision == "deny" else ""
+    await daemon.ask(
+        "answer_permission", permission=request.id, decision=decision, reason=reason
+    )
+
+    assert await daemon.answers(session.id, number=1) == [answer]
+    assert await daemon.requests_of(session.id) == []
+
+
+@pytest.mark.spec("D1")
+async def test_a_rule_decides_what_it_asks(daemon: Daemon) -> None:
+    daemon.home.rules.write_text(
+        '[[deny]]\ntool = "Bash"\ninput.command = "rm *"\nreason = "never"\n'
+        '[[allow]]\ntool = "Bash"\ninput.command = "ls"\n'
+    )
+    daemon.home.rules.chmod(0o600)
+
+    session = await daemon.start("run: rm *\nrun: ls")
+
+    assert await daemon.answers(session.id, number=1) == ["ran ls"]
+    shown = await daemon.context.database.read(
+        partial(blocks.last, session=session.id, limit=99)
+    )
+    assert "denied: never" in [each.text for each in shown]
+
+
+@pytest.mark.spec("G3")
+async def test_an_interrupt_stops_the_turn(daemon: Daemon) -> None:
+    session = await daemon.start("say: first\nwait")
+    await daemon.until(session.id, Activity.WORKING)
+
+    await daemon.ask("interrupt", session=session.id)
+
+    assert await daemon.answers(session.id, number=1) == ["first"]
+    now = await daemon.until(session.id, Activity.IDLE)
+    assert now.reason == "interrupted"
+
+
+@pytest.mark.spec("G2", "A5")
+async def test_it_fails_once_it_has_used_more_than_its_budget(daemon: Daemon) -> None:
+    session = await daemon.start("cost: 2\nsay: more\nwait", budget_usd=1.5)
+
+    now = await daemon.until(session.id, Status.FAILED)
+    assert now.reason == "its budget of 1.5 USD is used up: it has used 2.00 USD"
+    assert now.cost == 2_000_000
+    kinds = await daemon.kinds(session.id)
+    assert (kinds.count("session-ended"), kinds.count("budget-exceeded")) == (1, 1)
+
+
+@pytest.mark.spec("G2")
+async def test_a_negative_cost_gives_no_budget_back(daemon: Daemon) -> None:
+    session = await daemon.start("cost: 1\ncost: -9\ncost: 1\nwait", budget_usd=1.5)
+
+    now = await daemon.until(session.id, Status.FAILED)
+    assert now.reason == "its budget of 1.5 USD is used up: it has used 2.00 USD"
+
+
+@pytest.mark.spec("A5", "A6")
+async def test_a_stream_that_ends_fails_the_session_with_its_reason(daemon: Daemon) -> None:
+    session = await daemon.start("crash: the stream broke")
+
+    now = await daemon.until(session.id, Status.FAILED)
+    assert now.reason == "the stream broke"
+
+
+@pytest.mark.spec("G3", "A4")
+async def test_it_ends_on_request(daemon: Daemon) -> None:
+    session = await daemon.start("wait")
+    await daemon.until(session.id, Activity.WORKING)
+
+    await daemon.ask("end", session=session.id)
+
+    await daemon.until(session.id, Status.KILLED)
+    await daemon.down()  # which waits until what ended sessions had is removed
+    assert not list(daemon.home.driven_events.iterdir())
+    await daemon.up()
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.parametrize("limits", [LimitSettings(driven_sessions=1)])
+async def test_a_start_beyond_the_limit_is_refused_or_waits(daemon: Daemon) -> None:
+    first = await daemon.start("say: hello")
+    await daemon.answers(first.id, number=1)
+
+    with pytest.raises(LimitReached, match="1 driven sessions"):
+        await daemon.start("say: two")
+    waiting = await daemon.start("say: two", queue=True)
+    with anyio.fail_after(SOON):
+        while not (now := await daemon.now(waiting.id)).reason:
+            await daemon.context.database.bell().wait()
+    assert (now.status, now.reason) == (
+        Status.STARTING,
+        "it waits for a place: 1 driven sessions run, which is the limit",
+    )
+    await daemon.ask("end", session=first.id)
+
+    assert await daemon.answers(waiting.id, number=1) == ["two"]
+
+
+@pytest.mark.spec("A7", "K3")
+async def test_a_turn_goes_on_while_the_daemon_is_away(daemon: Daemon) -> None:
+    session = await daemon.start("run: ls")
+    request = await daemon.asked(session.id)
+    await daemon.down()
+
+    await daemon.up()
+    await daemon.until(session.id, Activity.PERMISSION)
+    assert [each.id for each in await daemon.requests_of(session.id)] == [request.id]
+    await daemon.ask("answer_permission", permission=request.id, decision="allow")
+
+    assert await daemon.answers(session.id, number=1) == ["ran ls"]
+    kinds = await daemon.kinds(session.id)
+    assert kinds.count("turn-started") == kinds.count("turn-ended") == 1
+    assert kinds.count("session-recovered") == 1
+
+
+@pytest.mark.spec("A7", "K3")
+async def test_what_a_killed_host_had_said_is_recorded_and_the_session_is_lost(
+    home: Home, tmp_path: Path
+) -> None:
+    (tmp_path / "project").mkdir()
+    site = HostSite(home.driver_socket, home.driver_key, home.driven_events, home.driver_log)
+    daemon = Daemon(home, tmp_path / "project")
+    async with hosting(site):
+        await daemon.up()
+        session = await daemon.start("say: hello\nwait")
+        await daemon.until(session.id, Activity.WORKING)
+    await daemon.down()
+
+    await daemon.up()
+
+    now = await daemon.until(session.id, Status.FAILED)
+    assert now.lost
+    assert now.reason == "its driver host ended"
+    texts = await daemon.context.database.read(
+        partial(blocks.last, session=session.id, limit=9)
+    )
+    assert [each.text for each in texts] == ["say: hello\nwait", "hello"]
+    await daemon.down()
+
+
+@pytest.mark.spec("A10", "G1")
+async def test_a_resumed_session_has_the_same_budget_again(daemon: Daemon) -> None:
+    first = await daemon.start("say: hello", budget_usd=0.5)
+    await daemon.answers(first.id, number=1)
+    await daemon.ask("end", session=first.id)
+    await daemon.until(first.id, Status.KILLED)
+
+    resumed = await daemon.ask("resume", session=first.id)
+
+    assert (resumed.runtime, resumed.budget) == ("acp", 500_000)
+
+
+@pytest.mark.spec("A10")
+async def test_only_a_driven_session_takes_a_budget(daemon: Daemon) -> None:
+    with pytest.raises(BadInput, match="only a driven session takes --budget"):
+        await daemon.start("say: hello", runtime="tmux", budget_usd=1.0)
+    with pytest.raises(BadInput, match="demo has no runtime 'sdk'; it has: tmux, acp"):
+        await daemon.start("say: hello", runtime="sdk")
+
+
+@pytest.mark.spec("D1", "D2")
+async def test_an_answer_is_not_used_for_a_later_call_with_the_same_id(daemon: Daemon) -> None:
+    """Some model servers number the calls of each response from zero."""
+    session = await daemon.start("run: ls")
+    first = await daemon.asked(session.id)
+    await daemon.ask("answer_permission", permission=first.id, decision="allow")
+    await daemon.answers(session.id, number=1)
+    await daemon.ask("send", session=session.id, words="run: rm -r .")
+    second = await daemon.asked(session.id)
+    await daemon.ask("answer_permission", permission=second.id, decision="deny", reason="No.")
+
+    assert await daemon.answers(session.id, number=2) == ["ran ls", "denied: No."]
+
+
+@pytest.mark.spec("A5")
+async def test_a_report_that_cannot_be_stored_hides_no_other(daemon: Daemon) -> None:
+    session = await daemon.start("say: before\ncost: 1e13\nsay: after\nwait")
+
+    now = await daemon.until(session.id, Status.FAILED)
+    shown = await daemon.context.database.read(
+        partial(blocks.last, session=session.id, limit=99)
+    )
+    assert now.reason.startswith("its budget of 5 USD is used up")
+    assert [each.text for each in shown][:3] == [
+        "say: before\ncost: 1e13\nsay: after\nwait",
+        "before",
+        "after",
+    ]
+
+
+@pytest.mark.spec("D2")
+async def test_a_person_is_told_that_a_reason_does_not_reach_an_agent_over_acp(
+    daemon: Daemon,
+) -> None:
+    session = await daemon.start("run: ls")
+    request = await daemon.asked(session.id)
+
+    denied = await daemon.ask(
+        "answer_permission", permission=request.id, decision="deny", reason="not now"
+    )
+
+    assert "Over ACP a refusal carries no reason" in denied.note

@@ -1,0 +1,72 @@
+"""Ending all sessions needs a confirmation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+
+from tests.support.cli import FakeClient, made, typed
+
+pytestmark = pytest.mark.spec("A4", "I5")
+
+
+class Daemon(FakeClient):
+    """Has two sessions of Rookery and one that it found; remembers what is ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended: list[tuple[str, ...]] = []
+
+    def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+        if path == ("sessions",):
+            found = made("found", runtime="observed")
+            return {"sessions": [made("api"), made("web"), found]}
+        if path[-1] == "turns":
+            return {"session": made(path[1]), "unheard": []}
+        return made(path[1], status="killed", ended_by="person", activity=None)
+
+    def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
+        self.ended.append(path)
+        return {"ended": ["api", "web"]} if path == ("sessions", "end") else made(path[1])
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give the questions to a person at a terminal, who says no."""
+    questions: list[str] = []
+
+    def refuse(question: str, **_: object) -> bool:
+        questions.append(question)
+        return False
+
+    monkeypatch.setattr(click, "confirm", refuse)
+    return questions
+
+
+def test_a_person_is_asked_with_the_names(
+    monkeypatch: pytest.MonkeyPatch, asked: list[str]
+) -> None:
+    daemon = Daemon()
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+
+    code = typed(monkeypatch, daemon, "end", "--all")
+
+    assert asked == ["End 2 sessions (api, web)?"]
+    assert (bool(code), daemon.ended) == (True, [])
+
+
+def test_without_a_terminal_it_has_to_be_confirmed_by_an_option(
+    monkeypatch: pytest.MonkeyPatch, asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon = Daemon()
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False)
+
+    assert typed(monkeypatch, daemon, "end", "--all") == 2
+    assert "rookery end --all --yes" in capsys.readouterr().err
+    assert daemon.ended == []
+
+    assert typed(monkeypatch, daemon, "end", "--all", "--yes") in {None, 0}
+    assert daemon.ended[0] == ("sessions", "end")
+    assert asked == []

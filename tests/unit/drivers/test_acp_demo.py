@@ -1,0 +1,450 @@
+"""The demo agent over ACP, driven as the driver host does it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rookery.agents.demo import DEMO
+from rookery.drivers.acp.options import AcpOptions, FolderTrust, as_json
+from rookery.drivers.driver import DriverError
+from rookery.drivers.events import (
+    Asked,
+    AskingEnded,
+    Ended,
+    FileChanged,
+    Noticed,
+    PromptTaken,
+    TextAdded,
+    ToolBegan,
+    ToolEnded,
+    TurnOver,
+    Up,
+)
+from rookery.model.sessions import NativeId
+from rookery.ports.agent import CommandLine, DriverLine, LaunchSpec
+from tests.support.acp_sessions import AcpSession, of
+
+pytestmark = pytest.mark.anyio
+
+COMMAND = (sys.executable, "-I", "-m", "rookery.programs.demo")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def demo(place: Path, *, mode: str = "", resumes: str = "", **more: Any) -> AcpSession:  # noqa: ANN401
+    spec = LaunchSpec(
+        COMMAND, NativeId(resumes), "", mode, "true", place, resumes=bool(resumes)
+    )
+    line = DEMO.driven["acp"](spec)
+    return AcpSession(place, line, {"ROOKERY_DEMO_HOME": str(place / "demo")}, **more)
+
+
+def program(place: Path, script: str, **options: Any) -> AcpSession:  # noqa: ANN401
+    argv = (sys.executable, "-c", script)
+    return AcpSession(
+        place, DriverLine("acp", CommandLine(argv, {}), as_json(AcpOptions(**options)))
+    )
+
+
+@pytest.mark.spec("G1", "G2")
+async def test_it_comes_up_and_answers_prompts(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        up = await session.up()
+        first = await session.say("say: one")
+        second = await session.say("say: two")
+    assert up.native_id
+    assert first == [PromptTaken("say: one"), TextAdded("one"), TurnOver("one")]
+    assert second == [PromptTaken("say: two"), TextAdded("two"), TurnOver("two")]
+    assert session.events[-1] == Ended("completed", "it was closed")
+
+
+async def test_a_call_that_is_allowed_runs(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        before = await session.begin("permission: Bash rm -rf build;; say: Gone.")
+        asked = await session.until(Asked)
+        assert (asked.tool, asked.input) == ("Bash", {"command": "rm -rf build"})
+        await session.answer(asked, allow=True)
+        assert await session.over(before) == TurnOver("Gone.")
+    (ended,) = of(ToolEnded, session.events)
+    assert (ended.call_id, ended.result, ended.failed) == (asked.call_id, "ok", False)
+
+
+async def test_a_call_that_is_denied_does_not_run_and_the_turn_goes_on(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        before = await session.begin("permission: Bash rm -rf build;; say: Kept.")
+        await session.answer(await session.until(Asked), allow=False, message="no")
+        assert await session.over(before) == TurnOver("Kept.")
+    (ended,) = of(ToolEnded, session.events)
+    assert ended.failed
+
+
+async def test_a_turn_that_ends_with_a_refusal_counts_as_interrupted(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        before = await session.begin("permission: Bash rm -rf build")
+        await session.answer(await session.until(Asked), allow=False)
+        assert (await session.over(before)).how == "interrupted"
+
+
+async def test_the_answer_to_a_question_is_the_option_of_that_name(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        before = await session.begin("question: Which? | Red | Blue")
+        asked = await session.until(Asked)
+        assert asked.tool == "AskUserQuestion"
+        await session.answer(asked, allow=True, answers={"Which?": ("Blue",)})
+        assert await session.over(before) == TurnOver("You chose Blue")
+
+
+async def test_an_answer_that_is_no_option_chooses_none(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        before = await session.begin("question: Which? | Red | Blue")
+        asked = await session.until(Asked)
+        await session.answer(asked, allow=True, answers={"Which?": ("Green",)})
+        await session.over(before)
+    (ended,) = of(ToolEnded, session.events)
+    assert ended.result == "No answer"
+
+
+@pytest.mark.spec("G3")
+async def test_an_interrupt_ends_the_turn_and_the_next_prompt_is_answered(
+    tmp_path: Path,
+) -> None:
+    async with demo(tmp_path) as session:
+        before = await session.begin("sleep: 60;; say: b")
+        await session.until(PromptTaken)
+        await session.driven.interrupt()
+        assert await session.over(before) == TurnOver("", "interrupted")
+        assert (await session.say("say: c"))[-1] == TurnOver("c")
+
+
+@pytest.mark.spec("G3")
+async def test_an_interrupt_withdraws_what_the_agent_asks(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        before = await session.begin("permission: Bash rm -rf build;; say: Gone.")
+        asked = await session.until(Asked)
+        await session.driven.interrupt()
+        assert await session.over(before) == TurnOver("", "interrupted")
+    assert AskingEnded(asked.request) in session.events
+    assert of(TextAdded, session.events) == []
+
+
+async def test_a_second_prompt_within_a_turn_is_refused(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        await session.begin("sleep: 60")
+        await session.until(PromptTaken)
+        with pytest.raises(DriverError, match="in the middle of a turn"):
+            await session.begin("say: two")
+
+
+@pytest.mark.spec("G2")
+async def test_a_turn_that_fails_says_why_and_the_session_goes_on(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        failed = await session.say("fail: API error 529: overloaded")
+        assert failed[-1] == TurnOver("", "failed", "API error 529: overloaded")
+        assert (await session.say("say: again"))[-1] == TurnOver("again")
+
+
+@pytest.mark.spec("A5", "G2")
+async def test_a_program_that_is_killed_in_a_turn_fails_turn_and_session(
+    tmp_path: Path,
+) -> None:
+    async with demo(tmp_path) as session:
+        await session.begin("say: a;; crash:")
+        ended = await session.ended()
+    assert ended == Ended("failed", "its program was killed by SIGKILL")
+    (over,) = of(TurnOver, session.events)
+    assert over.how == "failed"
+    assert session.events.index(over) < session.events.index(ended)
+
+
+async def test_a_program_that_ends_in_a_turn_fails_the_session(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        await session.begin("exit: 3")
+        assert (await session.ended()).reason == "its program exited with status 3"
+
+
+@pytest.mark.spec("A10")
+async def test_a_conversation_goes_on_and_is_not_repeated(tmp_path: Path) -> None:
+    async with demo(tmp_path) as first:
+        native_id = (await first.up()).native_id
+        await first.say("say: one")
+    async with demo(tmp_path, resumes=native_id) as second:
+        assert await second.up() == Up(native_id)
+        assert (await second.say("say: two"))[-1] == TurnOver("two")
+    assert [each.text for each in of(TextAdded, second.events)] == ["two"]
+
+
+async def test_a_conversation_that_is_unknown_fails_the_session(tmp_path: Path) -> None:
+    unknown = "00000000-0000-4000-8000-000000000000"
+    async with demo(tmp_path, resumes=unknown) as session:
+        ended = await session.ended()
+    assert ended.reason == f"session/load failed: there is no conversation {unknown}"
+
+
+async def test_the_permission_mode_is_set(tmp_path: Path) -> None:
+    async with demo(tmp_path, mode="bypassPermissions") as session:
+        assert (await session.say("permission: Bash ls;; say: x"))[-1] == TurnOver("x")
+
+
+async def test_a_mode_that_the_agent_does_not_have_fails_the_session(tmp_path: Path) -> None:
+    async with demo(tmp_path, mode="bold") as session:
+        ended = await session.ended()
+    assert ended.reason.startswith("it has no mode 'bold' over ACP. It has: plan, default")
+
+
+@pytest.mark.spec("G2")
+async def test_a_session_of_one_turn_ends_after_it(tmp_path: Path) -> None:
+    async with demo(tmp_path, is_single_turn=True) as session:
+        await session.begin("say: done")
+        assert await session.ended() == Ended("completed", "it has done its one turn")
+
+
+async def test_a_file_is_written_once_it_is_allowed(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        before = await session.begin("tool: fs/write_text_file notes.txt Hello there")
+        asked = await session.until(Asked)
+        file = session.project / "notes.txt"
+        assert not file.exists()
+        assert asked.tool == "fs/write_text_file"
+        assert asked.input == {"path": str(file), "content": "Hello there"}
+        await session.answer(asked, allow=True)
+        assert await session.over(before) == TurnOver("ok")
+        assert file.read_text() == "Hello there"
+    (change,) = of(FileChanged, session.events)
+    assert change.diff.endswith("+Hello there")
+    assert change.call_id == asked.call_id
+
+
+async def test_a_file_is_not_written_if_that_is_denied(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        before = await session.begin("tool: fs/write_text_file notes.txt Hello")
+        await session.answer(await session.until(Asked), allow=False, message="Not now.")
+        assert (await session.over(before)).text == "Error: The user refused it. Not now."
+        assert not (session.project / "notes.txt").exists()
+
+
+async def test_a_file_outside_the_project_is_refused_without_a_question(
+    tmp_path: Path,
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("s")
+    async with demo(tmp_path) as session:
+        (session.project / "link").symlink_to(secret)
+        for path in ("../secret", "link", str(secret)):
+            read = await session.say(f"tool: fs/read_text_file {path}")
+            assert "is not in the project folder" in read[-1].text  # type: ignore[union-attr]
+            written = await session.say(f"tool: fs/write_text_file {path} x")
+            assert "is not in the project folder" in written[-1].text  # type: ignore[union-attr]
+    assert of(Asked, session.events) == []
+    assert secret.read_text() == "s"
+
+
+async def test_a_command_runs_in_the_project_once_it_is_allowed(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        before = await session.begin("tool: terminal/create echo $ROOKERY_DEMO_HOME; pwd")
+        asked = await session.until(Asked)
+        assert asked.tool == "terminal/create"
+        await session.answer(asked, allow=True)
+        printed = (await session.over(before)).text
+        assert printed == f"{tmp_path / 'demo'}\n{session.project}"
+    (began,), (ended,) = of(ToolBegan, session.events), of(ToolEnded, session.events)
+    assert (began.call_id, ended.failed) == (ended.call_id, False)
+
+
+async def test_a_command_does_not_run_if_that_is_denied(tmp_path: Path) -> None:
+    async with demo(tmp_path) as session:
+        before = await session.begin("tool: terminal/create touch made")
+        await session.answer(await session.until(Asked), allow=False)
+        await session.over(before)
+        assert not (session.project / "made").exists()
+
+
+@pytest.mark.spec("G2")
+async def test_a_program_that_prints_something_else_is_named(tmp_path: Path) -> None:
+    script = "import sys; print('Hello!', flush=True); sys.stdin.read()"
+    async with program(tmp_path, script) as session:
+        assert (await session.ended()).reason == 'it does not speak ACP: it printed "Hello!"'
+
+
+@pytest.mark.spec("G2")
+async def test_a_program_that_ends_at_once_is_reported_with_its_last_words(
+    tmp_path: Path,
+) -> None:
+    script = "import sys; print('a\\nno key', file=sys.stderr); sys.exit(4)"
+    async with program(tmp_path, script) as session:
+        assert (await session.ended()).reason == "its program exited with status 4: a / no key"
+
+
+async def test_a_program_that_is_missing_is_named(tmp_path: Path) -> None:
+    line = DriverLine("acp", CommandLine(("/no/such/program",), {}), {})
+    async with AcpSession(tmp_path, line) as session:
+        assert "/no/such/program cannot be run" in (await session.ended()).reason
+
+
+async def test_a_program_that_says_nothing_is_ended_with_the_session(tmp_path: Path) -> None:
+    async with program(tmp_path, "import sys; sys.stdin.read()") as session:
+        pass
+    assert session.events == [Ended("completed", "it was closed")]
+
+
+async def test_much_error_output_does_not_block_the_program(tmp_path: Path) -> None:
+    script = "import sys; sys.stderr.write('x' * 2_000_000 + '\\nlast'); sys.exit(5)"
+    async with program(tmp_path, script) as session:
+        assert (await session.ended()).reason.endswith("/ last")
+
+
+#: Answers each request with the next line of a list, whatever it is.
+_ANSWERS = """
+import json, sys
+answers = iter({answers!r})
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        print(json.dumps(dict(jsonrpc="2.0", id=message["id"], **next(answers))), flush=True)
+"""
+
+_HELLO = {"result": {"protocolVersion": 1, "agentCapabilities": {}}}
+
+
+async def test_an_agent_that_is_not_signed_in_says_what_to_do(tmp_path: Path) -> None:
+    refusal = {"error": {"code": -32000, "message": "Authentication required"}}
+    script = _ANSWERS.format(answers=[_HELLO, refusal])
+    async with program(tmp_path, script, sign_in="Type  it login.") as session:
+        assert (await session.ended()).reason == "it is not signed in. Type  it login."
+
+
+async def test_an_agent_that_cannot_resume_says_so(tmp_path: Path) -> None:
+    script = _ANSWERS.format(answers=[_HELLO])
+    async with program(tmp_path, script, resumes="abc") as session:
+        reason = (await session.ended()).reason
+    assert reason == "this agent cannot continue a conversation over ACP."
+
+
+async def test_an_agent_of_another_version_of_the_protocol_is_refused(tmp_path: Path) -> None:
+    script = _ANSWERS.format(answers=[{"result": {"protocolVersion": 7}}])
+    async with program(tmp_path, script) as session:
+        assert (await session.ended()).reason.startswith("it speaks version 7 of ACP")
+
+
+_NEW = {"result": {"sessionId": "s"}}
+
+
+async def test_a_turn_that_does_not_stop_ends_with_the_session(tmp_path: Path) -> None:
+    script = _ANSWERS.format(answers=[_HELLO, _NEW, {"result": {}}]).replace(
+        'if "id" in message:', 'if "id" in message and message["method"] != "session/prompt":'
+    )
+    async with program(tmp_path, script) as session:
+        before = await session.begin("Work for ever.")
+        await session.until(PromptTaken, after=before)
+    assert session.events[-2:] == [
+        TurnOver("", "interrupted"),
+        Ended("completed", "it was closed"),
+    ]
+
+
+#: Asks for permission to write a file, and lets its client write it.
+_WRITER = """
+import json, sys
+def receive():
+    return json.loads(sys.stdin.readline())
+def send(**message):
+    print(json.dumps(dict(jsonrpc="2.0", **message)), flush=True)
+hello = receive()
+send(id=hello["id"], result=dict(protocolVersion=1))
+new = receive()
+path = new["params"]["cwd"] + "/a.txt"
+send(id=new["id"], result=dict(sessionId="s"))
+prompt = receive()
+diff = dict(type="diff", path=path, oldText=None, newText="text")
+call = dict(toolCallId="1", title="Write", kind="edit", content=[diff])
+options = [dict(optionId="yes", name="Yes", kind="allow_once")]
+params = dict(sessionId="s", toolCall=call, options=options)
+send(id=1, method="session/request_permission", params=params)
+receive()
+for text in ("text", "more text"):
+    file = dict(sessionId="s", path=path, content=text)
+    send(id=2, method="fs/write_text_file", params=file)
+    receive()
+send(id=prompt["id"], result=dict(stopReason="end_turn"))
+sys.stdin.read()
+"""
+
+
+async def test_a_write_is_asked_about_again_only_if_it_is_another_one(tmp_path: Path) -> None:
+    async with program(tmp_path, _WRITER) as session:
+        before = await session.begin("Write.")
+        first = await session.until(Asked)
+        await session.answer(first, allow=True)
+        second = await session.until_found(
+            lambda event: isinstance(event, Asked) and event != first
+        )
+        assert (session.project / "a.txt").read_text() == "text"
+        assert isinstance(second, Asked)
+        assert (first.tool, second.tool) == ("edit", "fs/write_text_file")
+        await session.answer(second, allow=False)
+        await session.over(before)
+        assert (session.project / "a.txt").read_text() == "text"
+    assert len(of(Asked, session.events)) == 2
+
+
+#: Tells the parameters with which its session is opened, as the name of its model, and writes
+#: the mode that is chosen to a file.
+_TELLER = r"""
+import json, sys
+for line in sys.stdin:
+    call = json.loads(line)
+    result = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+    if call["method"] in ("session/new", "session/load"):
+        told = json.dumps(call["params"].get("_meta"))
+        option = {"id": "model", "name": "m", "category": "model", "type": "select"}
+        option |= {"currentValue": told, "options": []}
+        modes = {"currentModeId": "free", "availableModes": [{"id": "strict", "name": "s"}]}
+        result = {"sessionId": "it", "configOptions": [option], "modes": modes}
+    if call["method"] == "session/set_mode":
+        open("mode", "w").write(call["params"]["modeId"])
+    print(json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": result}), flush=True)
+"""
+
+
+def accepted_by_name(folder: Path, environment: object) -> bool:
+    return (folder / "accepted").exists()
+
+
+def trust(**more: Any) -> FolderTrust:  # noqa: ANN401 - fields of the class
+    return FolderTrust(check=f"{__name__}:{accepted_by_name.__name__}", **more)
+
+
+@pytest.mark.parametrize("resumes", ["", "it"])
+@pytest.mark.parametrize("is_accepted", [True, False])
+async def test_a_folder_that_the_user_has_not_accepted_restricts_the_agent(
+    tmp_path: Path, is_accepted: bool, resumes: str
+) -> None:
+    (tmp_path / "project").mkdir()
+    if is_accepted:
+        (tmp_path / "project" / "accepted").touch()
+    rules = trust(meta={"own": 0}, mode="strict", notice="Not accepted.")
+    options = {"meta": {"own": 1}, "trust": rules, "resumes": resumes}
+    async with program(tmp_path, _TELLER, **options) as session:
+        up = await session.up()
+
+    mode = session.project / "mode"
+    assert up.model == ('{"own": 1}' if is_accepted else '{"own": 0}')
+    assert (mode.read_text() if mode.exists() else "free") == (
+        "free" if is_accepted else "strict"
+    )
+    notices = [] if is_accepted else [Noticed("untrusted-folder", "Not accepted.")]
+    assert of(Noticed, session.events) == notices
+
+
+async def test_an_agent_that_cannot_be_restricted_is_not_started(tmp_path: Path) -> None:
+    script = f"open({str(tmp_path / 'started')!r}, 'w')"
+    async with program(tmp_path, script, trust=trust(refusal="Accept it first.")) as session:
+        assert await session.ended() == Ended("failed", "Accept it first.")
+
+    assert not (tmp_path / "started").exists()
