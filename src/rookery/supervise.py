@@ -54,6 +54,14 @@ def _trace(error: Exception) -> Exception | None:
     return None if isinstance(error, _EXPECTED) else error
 
 
+async def outcome_of(work: Awaitable[T]) -> T | Exception:
+    """Return the result of ``work``, or any error that it raised."""
+    try:
+        return await work
+    except Exception as error:  # noqa: BLE001 - a supervised boundary
+        return error
+
+
 @dataclass(slots=True)
 class SupervisedStep:
     """One named step of a loop, and its last failure."""
@@ -66,10 +74,9 @@ class SupervisedStep:
 
     async def attempt(self, work: Work) -> bool:
         """Run ``work``. If it raises: log the error, wait, and return False."""
-        try:
-            await work()
-        except Exception as error:  # noqa: BLE001 - a supervised boundary
-            await self.back_off(error)
+        outcome = await outcome_of(work())
+        if isinstance(outcome, Exception):
+            await self.back_off(outcome)
             return False
         self.succeed()
         return True
@@ -138,10 +145,9 @@ async def watch_deadlines(
 
 async def contained(work: Work, *, name: str) -> bool:
     """Run ``work`` once; if it raises, log the error and return False."""
-    try:
-        await work()
-    except Exception as error:  # noqa: BLE001 - a supervised boundary
-        _log.warning("%s failed: %s", name, error, exc_info=_trace(error))
+    outcome = await outcome_of(work())
+    if isinstance(outcome, Exception):
+        _log.warning("%s failed: %s", name, outcome, exc_info=_trace(outcome))
         return False
     return True
 

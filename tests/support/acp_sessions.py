@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from rookery.drivers.catalog import find_driver
+from rookery.agents.driver_catalog import find_driver
 from rookery.drivers.commands import AgentAnswer, AgentPrompt, Start
 from rookery.drivers.driven_session import DrivenSession
 from rookery.drivers.event_file import EventReader, EventWriter
@@ -60,7 +60,7 @@ class AcpSession:
         self._bell.set()
 
     async def __aenter__(self) -> Self:
-        find = partial(find_driver, self.driven.start.driver, {})
+        find = partial(find_driver, self.driven.start.driver)
         self._task = asyncio.ensure_future(self.driven.run(find))
         while not (self.driven.driver or self._task.done()):
             await asyncio.wait({self._task}, timeout=0)

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import anyio
 
-from rookery.drivers.catalog import find_driver
+from rookery.agents.driver_catalog import find_driver
 from rookery.drivers.commands import AgentAnswer, AgentPrompt, Start
 from rookery.drivers.driven_session import DrivenSession
 from rookery.drivers.event_file import EventReader, EventWriter
@@ -99,7 +99,7 @@ async def begun(
     )
     program = DrivenProgram(start, writer, EventReader(path))
     session = program.session
-    running = asyncio.create_task(session.run(lambda: find_driver(line.driver, {})))
+    running = asyncio.create_task(session.run(lambda: find_driver(line.driver)))
     try:
         yield program
         await session.close()

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from rookery.drivers.catalog import find_driver
+from rookery.agents.driver_catalog import find_driver
 from rookery.drivers.commands import AgentAnswer, AgentPrompt, Start
 from rookery.drivers.driven_session import DrivenSession
 from rookery.drivers.event_file import EventReader, EventWriter, path_of
@@ -41,7 +41,7 @@ class Driven:
 
     async def run(self) -> None:
         driver = self.session.start.driver
-        await self.session.run(partial(find_driver, driver, {}))
+        await self.session.run(partial(find_driver, driver))
 
     async def until(self, kind: type[E], *, number: int = 1) -> E:
         """Wait for the event of a kind that is the so manieth of it."""

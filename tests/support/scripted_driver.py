@@ -120,7 +120,7 @@ async def hosting(site: HostSite) -> AsyncIterator[Host]:
     site.events.mkdir(exist_ok=True)
     site.socket.unlink(missing_ok=True)
     site.key.write_text("secret")
-    host = Host(site.events, "secret", {NAME: f"{__name__}:{ScriptedDriver.__name__}"})
+    host = Host(site.events, "secret", lambda _: ScriptedDriver)
     serving = asyncio.ensure_future(host.serve(site.socket))
     while not is_listening(site):
         await asyncio.wait([serving], timeout=0.01)

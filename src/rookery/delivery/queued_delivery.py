@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 
-from rookery.drivers.catalog import find_queue
+from rookery.agents.driver_catalog import find_queue
 from rookery.drivers.driver import DriverError, DriverLaunch
 from rookery.drivers.message_queue import (
     MakeQueue,

@@ -17,7 +17,7 @@ class Start(_Command, frozen=True, tag="start"):
     """Start a session, unless it runs already."""
 
     session: str
-    driver: str  #: the name of the driver: see ``rookery.drivers.catalog``
+    driver: str  #: the name of the driver: see ``rookery.agents.driver_catalog``
     argv: tuple[str, ...]  #: the program that speaks the protocol
     environment: Mapping[str, str]
     folder: str  #: its working directory

@@ -31,6 +31,7 @@ from rookery.drivers.events import (
 from rookery.drivers.task_set import TaskSet
 from rookery.model.money import in_dollars
 from rookery.processes import Process, descendants, send_signal
+from rookery.supervise import outcome_of
 
 _log = logging.getLogger(__name__)
 
@@ -70,16 +71,11 @@ class DrivenSession:
     async def run(self, find_driver: Callable[[], MakeDriver]) -> None:
         """Drive the agent until it ends; whatever happens, ``Ended`` is reported once."""
         try:
-            self.driver = find_driver()(self._launch, self)
-            self._running = asyncio.ensure_future(self.driver.run())
-            ended = await self._running
+            outcome = await outcome_of(self._drive(find_driver))
         except asyncio.CancelledError:
             ended = Ended("failed", "it was stopped by force")
-        except (DriverError, OSError) as error:
-            ended = Ended("failed", str(error))
-        except Exception as error:  # noqa: BLE001 - a boundary: one session fails, not the host
-            _log.exception("The driver of session %s failed.", self.start.session)
-            ended = Ended("failed", f"its driver failed: {type(error).__name__}: {error}")
+        else:
+            ended = outcome if isinstance(outcome, Ended) else self._failure(outcome)
         self._settle_questions()
         self._is_over = True
         try:
@@ -89,6 +85,17 @@ class DrivenSession:
             self.is_lost = True
         self._set_silence_timer()
         await self.end_processes(SIGKILL)
+
+    async def _drive(self, find_driver: Callable[[], MakeDriver]) -> Ended:
+        self.driver = find_driver()(self._launch, self)
+        self._running = asyncio.ensure_future(self.driver.run())
+        return await self._running
+
+    def _failure(self, error: Exception) -> Ended:
+        if isinstance(error, DriverError | OSError):
+            return Ended("failed", str(error))
+        _log.error("The driver of session %s failed.", self.start.session, exc_info=error)
+        return Ended("failed", f"its driver failed: {type(error).__name__}: {error}")
 
     @property
     def _launch(self) -> DriverLaunch:

@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from signal import SIGKILL
@@ -15,14 +15,14 @@ from typing import assert_never
 import msgspec
 
 from rookery.drivers import commands
-from rookery.drivers.catalog import find_driver
 from rookery.drivers.commands import Command, HostCall, HostReply, read_call, write
 from rookery.drivers.driven_session import DrivenSession
-from rookery.drivers.driver import DriverError
+from rookery.drivers.driver import DriverError, MakeDriver
 from rookery.drivers.event_file import EventWriter, path_of
 from rookery.drivers.task_set import TaskSet
 from rookery.processes import Process, ancestors
 from rookery.processes.peers import Peer, peer_of
+from rookery.supervise import outcome_of
 
 _log = logging.getLogger(__name__)
 
@@ -37,12 +37,12 @@ class Host:
     """All driven sessions of one home. Sessions go on while no daemon is connected."""
 
     def __init__(
-        self, folder: Path, key: str, drivers: Mapping[str, str] | None = None
+        self, folder: Path, key: str, find_driver: Callable[[str], MakeDriver]
     ) -> None:
-        """``folder`` holds the event files; tests add ``drivers`` to the usual ones."""
+        """``folder`` holds the event files; ``find_driver`` returns the driver of a name."""
         self._folder = folder
         self._key = key
-        self._drivers = drivers or {}
+        self._find_driver = find_driver
         self._sessions: dict[str, DrivenSession] = {}
         self._tasks = TaskSet()
         self._connections: set[asyncio.StreamWriter] = set()
@@ -103,13 +103,15 @@ class Host:
             writer.write(write(reply))
 
     async def _carry_out_safely(self, call: HostCall) -> HostReply:
-        try:
-            return HostReply(call.id, sessions=await self._carry_out(call.command))
-        except (DriverError, OSError) as error:
-            return HostReply(call.id, error=str(error) or type(error).__name__)
-        except Exception as error:  # noqa: BLE001 - a boundary: one command fails, not the host
-            _log.exception("A command failed.")
-            return HostReply(call.id, error=f"{type(error).__name__}: {error}")
+        """Carry out a command; one that fails must not end the host."""
+        match await outcome_of(self._carry_out(call.command)):
+            case DriverError() | OSError() as error:
+                return HostReply(call.id, error=str(error) or type(error).__name__)
+            case Exception() as error:
+                _log.error("A command failed.", exc_info=error)
+                return HostReply(call.id, error=f"{type(error).__name__}: {error}")
+            case sessions:
+                return HostReply(call.id, sessions=sessions)
 
     async def _carry_out(self, command: Command) -> tuple[str, ...]:
         match command:
@@ -137,7 +139,7 @@ class Host:
         events = EventWriter(path_of(self._folder, start.session))
         session = DrivenSession(start, events, partial(self._announce, start.session))
         self._sessions[start.session] = session
-        self._tasks.begin(session.run(partial(find_driver, start.driver, self._drivers)))
+        self._tasks.begin(session.run(partial(self._find_driver, start.driver)))
 
     async def _release(self, session: str) -> None:
         if found := self._sessions.pop(session, None):

@@ -67,7 +67,7 @@ class CommandLine:
 class DriverLine:
     """How an agent is started by a driver, which then speaks the agent's protocol with it."""
 
-    driver: str  #: its name in ``rookery.drivers.catalog``
+    driver: str  #: its name in ``rookery.agents.driver_catalog``
     line: CommandLine  #: the program that speaks the protocol
     options: Mapping[str, Any] = field(default_factory=dict)  #: for the driver, as JSON
 
@@ -76,7 +76,7 @@ class DriverLine:
 class QueueAccess:
     """The agent's own message queue, which reaches a session in a terminal without keys."""
 
-    name: str  #: in ``rookery.drivers.catalog``
+    name: str  #: in ``rookery.agents.driver_catalog``
     arguments: tuple[str, ...]  #: make its program a server that changes the queue
 
 

@@ -21,7 +21,7 @@ from rookery.ports.terminal import Terminal, TerminalAddress
 class DriverOptions:
     """What a driver needs besides the program."""
 
-    driver: str  #: its name in ``rookery.drivers.catalog``
+    driver: str  #: its name in ``rookery.agents.driver_catalog``
     options: Mapping[str, Any] = field(default_factory=dict)
     is_single_turn: bool = False
     budget: int | None = None  #: micro-dollars

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import rookery
+from rookery.agents.names import PACKAGES
 from rookery.ports.runtime import HeldProgram, Runtime, RuntimeHandle
 from rookery.ports.terminal import Terminal, TerminalAddress
 from rookery.runtimes.tmux import places
@@ -162,6 +163,35 @@ def test_the_modules_that_know_where_a_session_is_in_tmux_are_named() -> None:
     }
 
     assert found == READS_TMUX_ADDRESSES
+
+
+def _words(node: ast.AST) -> Iterator[str]:
+    """Yield what a node of code is called, and texts of one word. Prose may name agents."""
+    match node:
+        case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
+            yield word
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name
+        case ast.ImportFrom(module=str(word), names=names):
+            yield from (word, *(each.name for each in names))
+        case ast.Import(names=names):
+            yield from (each.name for each in names)
+        case ast.Constant(value=str(word)) if word.isidentifier():
+            yield word
+        case _:
+            pass
+
+
+@pytest.mark.parametrize("agent", [each.NAME for each in PACKAGES])
+def test_code_names_an_agent_only_in_the_package_of_that_agent(agent: str) -> None:
+    found = {
+        name
+        # The demo agent, a program, behaves like Claude Code and has its event names.
+        for name, node in _outside("agents", "programs")
+        if any(agent in word.lower() for word in _words(node))
+    }
+
+    assert found == set()
 
 
 #: More questions than these make a runtime hard to write, and hard to fake.

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rookery.agents.claude.driver import trust
 from rookery.agents.shared.acp import driver_line, options_of, services_in
 from rookery.drivers.acp.options import FolderTrust
 from rookery.drivers.acp.tools import RUN_COMMAND, WRITE_FILE, AcpCall, NamedCall, by_kind
-from rookery.drivers.claude import trust
 from rookery.model.autonomy import Autonomy
 from rookery.ports.agent import DriverLine, LaunchSpec
 

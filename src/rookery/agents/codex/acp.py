@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import PurePath
 
+from rookery.agents.codex.driver import trust
 from rookery.agents.shared.acp import (
     as_patch,
     driver_line,
@@ -26,7 +27,6 @@ from rookery.drivers.acp.tools import (
     NamedCall,
     by_kind,
 )
-from rookery.drivers.codex import trust
 from rookery.model.autonomy import Autonomy
 from rookery.ports.agent import DriverLine, LaunchSpec
 

@@ -37,6 +37,7 @@ from rookery.operations.access import require
 from rookery.operations.context import Caller, Context
 from rookery.operations.operation import misshapen, shape_of
 from rookery.store.damage import as_store_broken
+from rookery.supervise import outcome_of
 
 _log = logging.getLogger(__name__)
 
@@ -118,19 +119,10 @@ def _request(request_context: ServerRequestContext[Any]) -> Request:
 
 async def call(context: ToolContext, params: CallToolRequestParams) -> CallToolResult:
     """Run a tool. Errors are reported to the agent with the message that a person reads."""
-    try:
-        answer = await _run(context, params.name, params.arguments or {})
-    except RookeryError as error:
-        return _failed(str(error))
-    except ValidationError as error:
-        return _failed(str(misshapen(error.errors())))
-    except STRANGE as error:
-        return _failed(str(BadInput(str(error)[:300])))
-    except sqlite3.Error as error:
-        return _failed(str(as_store_broken(error)))
-    except Exception as error:  # noqa: BLE001 - a supervised boundary
-        _log.exception("The tool %s failed.", params.name[:100])
-        return _failed(f"Rookery failed at this ({error!r}). See:  rookery daemon logs")
+    answer = await outcome_of(_run(context, params.name, params.arguments or {}))
+    if isinstance(answer, Exception):
+        content = [TextContent(text=_message(answer, params.name))]
+        return CallToolResult(content=[*content], is_error=True)
     content = [TextContent(text=answer.decode())]
     return CallToolResult(content=[*content], structured_content=json.loads(answer))
 
@@ -146,8 +138,18 @@ async def _run(context: ToolContext, name: str, arguments: dict[str, Any]) -> by
     return shape_of(tool.answers).dump_json(answer)
 
 
-def _failed(message: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=message)], is_error=True)
+def _message(error: Exception, tool: str) -> str:
+    match error:
+        case RookeryError():
+            return str(error)
+        case ValidationError():
+            return str(misshapen(error.errors()))
+        case sqlite3.Error():
+            return str(as_store_broken(error))
+    if isinstance(error, STRANGE):
+        return str(BadInput(str(error)[:300]))
+    _log.error("The tool %s failed.", tool[:100], exc_info=error)
+    return f"Rookery failed at this ({error!r}). See:  rookery daemon logs"
 
 
 def _described(tool: OurTool[Any, Any]) -> Tool:

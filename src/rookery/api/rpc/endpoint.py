@@ -36,6 +36,7 @@ from rookery.model.suggestions import did_you_mean
 from rookery.operations.access import require_valid
 from rookery.operations.context import Caller, Context
 from rookery.store import sessions
+from rookery.supervise import outcome_of
 
 _log = logging.getLogger(__name__)
 
@@ -93,12 +94,14 @@ class RpcRequest:
             call = read_call(value)
         except RpcError as error:
             return write_error(id_of(value), error)
-        try:
-            reply = write_result(call.id, await self._run(call, key, is_full=is_full))
-        except ClientDisconnect:
-            raise
-        except Exception as error:  # noqa: BLE001 - a supervised boundary: others still run
-            reply = write_error(call.id, _described(call, error))
+        # A call that fails must not end the others of its batch.
+        match await outcome_of(self._run(call, key, is_full=is_full)):
+            case ClientDisconnect() as gone:
+                raise gone
+            case Exception() as failure:
+                reply = write_error(call.id, _described(call, failure))
+            case result:
+                reply = write_result(call.id, result)
         return None if call.is_notification else reply
 
     async def _run(self, call: RpcCall, key: str, *, is_full: bool) -> bytes:

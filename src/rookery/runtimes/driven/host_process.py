@@ -72,7 +72,7 @@ def _run(site: HostSite) -> None:
     site.key.touch(mode=0o600)
     site.key.write_text(key, encoding="ascii")
     # Isolated: files in the working directory must not be imported as modules.
-    program = [sys.executable, "-I", "-m", "rookery.drivers", str(site.socket)]
+    program = [sys.executable, "-I", "-m", "rookery.driver_host", str(site.socket)]
     with site.log.open("ab") as log:
         subprocess.run(
             [*program, str(site.events)],

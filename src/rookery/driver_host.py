@@ -1,4 +1,4 @@
-"""Run the driver host: ``python -m rookery.drivers SOCKET FOLDER``.
+"""Run the driver host: ``python -m rookery.driver_host SOCKET FOLDER``.
 
 The secret that its commands must carry is the first line of its input.
 """
@@ -12,6 +12,7 @@ import signal
 import sys
 from pathlib import Path
 
+from rookery.agents.driver_catalog import find_driver
 from rookery.drivers.host import Host
 
 
@@ -24,7 +25,7 @@ def main() -> None:
     socket, folder = sys.argv[1:]
     key = sys.stdin.readline().strip()
     _leave_parent()
-    asyncio.run(Host(Path(folder), key).serve(Path(socket)))
+    asyncio.run(Host(Path(folder), key, find_driver).serve(Path(socket)))
 
 
 def _leave_parent() -> None:

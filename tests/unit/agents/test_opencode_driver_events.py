@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from rookery.agents.opencode.driver.events import OpenCodeEvents, error_text
 from rookery.drivers.events import (
     Asked,
     Event,
@@ -16,7 +17,6 @@ from rookery.drivers.events import (
     TurnOver,
     Used,
 )
-from rookery.drivers.opencode.events import OpenCodeEvents, error_text
 from tests.support.paths import RECORDINGS
 
 RECORDING = RECORDINGS / "opencode-1.18.33" / "server" / "events.jsonl"

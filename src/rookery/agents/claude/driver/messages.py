@@ -10,9 +10,9 @@ from typing import Any
 
 from msgspec import structs
 
-from rookery.drivers.claude import content
-from rookery.drivers.claude.content import Frame
-from rookery.drivers.claude.notices import notice
+from rookery.agents.claude.driver import content
+from rookery.agents.claude.driver.content import Frame
+from rookery.agents.claude.driver.notices import notice
 from rookery.drivers.events import (
     Event,
     ModeChanged,

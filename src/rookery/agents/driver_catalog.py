@@ -10,14 +10,14 @@ from rookery.drivers.message_queue import MakeQueue
 
 #: The module and the class of each driver, and the extra that installs what it needs.
 DRIVERS: Mapping[str, tuple[str, str]] = {
-    "sdk": ("rookery.drivers.claude.sdk:SdkDriver", "sdk"),
+    "sdk": ("rookery.agents.claude.driver.sdk:SdkDriver", "sdk"),
     "acp": ("rookery.drivers.acp.driver:AcpDriver", "acp"),
-    "codex": ("rookery.drivers.codex.server:CodexDriver", ""),
-    "opencode": ("rookery.drivers.opencode.server:OpenCodeDriver", ""),
+    "codex": ("rookery.agents.codex.driver.server:CodexDriver", ""),
+    "opencode": ("rookery.agents.opencode.driver.server:OpenCodeDriver", ""),
 }
 
 #: The module and the class of each agent's own message queue.
-QUEUES: Mapping[str, str] = {"codex": "rookery.drivers.codex.queue:CodexQueue"}
+QUEUES: Mapping[str, str] = {"codex": "rookery.agents.codex.driver.queue:CodexQueue"}
 
 
 def find_queue(name: str) -> MakeQueue:
@@ -27,9 +27,9 @@ def find_queue(name: str) -> MakeQueue:
     return make
 
 
-def find_driver(name: str, added: Mapping[str, str]) -> MakeDriver:
+def find_driver(name: str) -> MakeDriver:
     """Return the driver of a name. Raises ``DriverError``, for instance without its extra."""
-    location, extra = DRIVERS.get(name) or (added.get(name, ""), "")
+    location, extra = DRIVERS.get(name, ("", ""))
     if not location:
         raise DriverError(f"there is no driver {name!r}.")
     module, _, attribute = location.partition(":")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.drivers.codex.trust import is_trusted
+from rookery.agents.codex.driver.trust import is_trusted
 
 
 def accept(home: Path, **levels: str) -> dict[str, str]:

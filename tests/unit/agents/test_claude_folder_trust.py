@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.drivers.claude.trust import is_trusted
+from rookery.agents.claude.driver.trust import is_trusted
 
 
 @pytest.fixture

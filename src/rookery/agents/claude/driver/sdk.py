@@ -21,9 +21,9 @@ from claude_agent_sdk import (
     ToolPermissionContext,
 )
 
-from rookery.drivers.claude.messages import MessageReader
-from rookery.drivers.claude.process import ClaudeProcess
-from rookery.drivers.claude.trust import NOTICE
+from rookery.agents.claude.driver.messages import MessageReader
+from rookery.agents.claude.driver.process import ClaudeProcess
+from rookery.agents.claude.driver.trust import NOTICE
 from rookery.drivers.driver import DriverContext, DriverError, DriverLaunch
 from rookery.drivers.events import Asked, Ended, Noticed, Up
 

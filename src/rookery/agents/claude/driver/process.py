@@ -18,7 +18,7 @@ from typing import Any
 from claude_agent_sdk import CLIConnectionError, Transport
 
 from rookery import processes
-from rookery.drivers.claude.trust import is_trusted
+from rookery.agents.claude.driver.trust import is_trusted
 from rookery.drivers.driver import DriverError, DriverLaunch
 from rookery.drivers.program_ends import ErrorOutput, exit_text
 

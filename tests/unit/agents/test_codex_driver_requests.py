@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rookery.drivers.codex.items import CodexCall
-from rookery.drivers.codex.requests import CodexRequest
+from rookery.agents.codex.driver.items import CodexCall
+from rookery.agents.codex.driver.requests import CodexRequest
 from rookery.drivers.commands import AgentAnswer
 from rookery.drivers.events import Asked
 

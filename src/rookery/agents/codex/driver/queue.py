@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from rookery.drivers.codex.app_server import introduce
+from rookery.agents.codex.driver.app_server import introduce
 from rookery.drivers.driver import DriverError, DriverLaunch
 from rookery.drivers.json_fields import Fields
 from rookery.drivers.json_rpc import RequestRefused, RpcClient

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rookery.drivers.codex.items import PATCH, QUESTION, SHELL, CodexCall, script_in
+from rookery.agents.codex.driver.items import PATCH, QUESTION, SHELL, CodexCall, script_in
 from rookery.drivers.commands import AgentAnswer
 from rookery.drivers.events import Asked
 from rookery.drivers.json_fields import Fields, fields_of, text_of

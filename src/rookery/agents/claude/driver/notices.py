@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rookery.drivers.claude.content import Frame
+from rookery.agents.claude.driver.content import Frame
 from rookery.drivers.events import Noticed
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rookery.drivers.claude.messages import UNPROMPTED, MessageReader
+from rookery.agents.claude.driver.messages import UNPROMPTED, MessageReader
 from rookery.drivers.events import (
     Event,
     FileChanged,

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from rookery.drivers.catalog import find_driver
+from rookery.agents.driver_catalog import find_driver
 from rookery.drivers.driver import DriverError
 
-SDK_MODULES = ("rookery.drivers.claude.sdk", "rookery.drivers.claude.process")
+SDK_MODULES = ("rookery.agents.claude.driver.sdk", "rookery.agents.claude.driver.process")
 
 
 def test_without_its_package_a_driver_says_how_to_install_it(
@@ -20,7 +20,7 @@ def test_without_its_package_a_driver_says_how_to_install_it(
     monkeypatch.setitem(sys.modules, "claude_agent_sdk", None)
 
     with pytest.raises(DriverError) as raised:
-        find_driver("sdk", {})
+        find_driver("sdk")
 
     assert str(raised.value) == (
         "the Python package 'claude_agent_sdk' is missing."
@@ -30,4 +30,4 @@ def test_without_its_package_a_driver_says_how_to_install_it(
 
 def test_an_unknown_driver_is_named() -> None:
     with pytest.raises(DriverError, match="there is no driver 'telepathy'"):
-        find_driver("telepathy", {})
+        find_driver("telepathy")

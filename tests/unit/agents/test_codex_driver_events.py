@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from rookery.drivers.codex.events import NOTE_ID, CodexEvents, error_text
-from rookery.drivers.codex.items import patch_text, script_in
+from rookery.agents.codex.driver.events import NOTE_ID, CodexEvents, error_text
+from rookery.agents.codex.driver.items import patch_text, script_in
 from rookery.drivers.events import (
     Event,
     FileChanged,

@@ -18,12 +18,12 @@ from typing import Any
 
 import httpx2
 
+from rookery.agents.opencode.driver.events import OpenCodeEvents
 from rookery.drivers.commands import AgentAnswer
 from rookery.drivers.driver import DriverContext, DriverError, DriverLaunch
 from rookery.drivers.events import Asked, Ended, TurnOver, Up
 from rookery.drivers.json_fields import Fields, fields_of
 from rookery.drivers.open_questions import OpenQuestions
-from rookery.drivers.opencode.events import OpenCodeEvents
 from rookery.drivers.server_process import ServerProcess
 
 #: The variable with the password of the server, and the user that goes with it.

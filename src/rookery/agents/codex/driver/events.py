@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from rookery.drivers.codex.items import changed_files, has_failed, result_of, tool_use
+from rookery.agents.codex.driver.items import changed_files, has_failed, result_of, tool_use
 from rookery.drivers.events import (
     Event,
     ModelChanged,

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 from uuid import uuid4
 
-from rookery.drivers.codex.app_server import introduce
-from rookery.drivers.codex.events import NOTE_ID, CodexEvents
-from rookery.drivers.codex.items import CodexCall
-from rookery.drivers.codex.requests import CodexRequest
+from rookery.agents.codex.driver.app_server import introduce
+from rookery.agents.codex.driver.events import NOTE_ID, CodexEvents
+from rookery.agents.codex.driver.items import CodexCall
+from rookery.agents.codex.driver.requests import CodexRequest
 from rookery.drivers.driver import DriverContext, DriverError, DriverLaunch
 from rookery.drivers.events import Asked, Ended, ToolBegan, TurnOver, Up
 from rookery.drivers.json_fields import Fields, text_of
