@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from rookery.config import Http
 from rookery.doctor.checks import Check
-from rookery.home import Home, open_private
+from rookery.home import Home
+from rookery.private_files import open_private
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TextIO
 
-from rookery.home import open_private
+from rookery.private_files import open_private
 
 _log = logging.getLogger(__name__)
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.home import Home, find_home, open_private, write_durably
+from rookery.home import Home, find_home
 from rookery.model.errors import AlreadyRunning, HomeUnusable
+from rookery.private_files import open_private, write_durably
 
 #: Linux takes 107 bytes of path for a unix socket, macOS 103.
 SOCKET_PATH = 103

@@ -18,8 +18,9 @@ from rookery.cli.exit_codes import FAILED
 from rookery.cli.render import complain
 from rookery.client import Client
 from rookery.client.daemon import StatusInfo, show_status
-from rookery.home import Home, open_private
+from rookery.home import Home
 from rookery.model.errors import AlreadyRunning, Answered, NotRunning
+from rookery.private_files import open_private
 
 #: Seconds for a daemon to start or to stop.
 START_STOP_TIMEOUT_S = 20.0

@@ -26,13 +26,14 @@ from anyio import to_thread
 
 from rookery import supervise
 from rookery.agents.shared.hook_settings import PROGRAM, fill_in
-from rookery.home import Home, write_durably
+from rookery.home import Home
 from rookery.hook_protocol import with_checksum
 from rookery.hook_setup import quick_hook
 from rookery.model.permissions import Outcome, Verdict
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.settings import SettingsDialect
+from rookery.private_files import write_durably
 
 _log = logging.getLogger(__name__)
 

@@ -24,8 +24,9 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from rookery.home import Home, write_durably
+from rookery.home import Home
 from rookery.model.errors import HomeUnusable
+from rookery.private_files import write_durably
 from rookery.programs.hook import VERSION
 
 _log = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from rookery.model.sessions import Sender, Session
 from rookery.permissions import same_dialog
 from rookery.permissions.request_lifecycle import RequestLifecycle
 from rookery.permissions.rules_file import RulesFile
-from rookery.store import audit, dialogs, flags, requests, session_families
+from rookery.store import audit, dialogs, flags, grants, requests, session_families
 from rookery.store.audit import Decided
 from rookery.store.requests import Asking
 
@@ -182,7 +182,7 @@ class Permissions(RequestLifecycle):
         """Return the decision that can be made without a person, or None."""
         if rule and rule.decision != "ask":
             return _by_rule(rule)
-        if requests.is_granted(db, session.id, call):
+        if grants.is_granted(db, session.id, call):
             return Verdict(Outcome.ALLOWED, GRANT)
         since = self.journal.clock.now() - SECOND_ASKING
         if call.is_asked and requests.spend(db, session.id, call, since=since):

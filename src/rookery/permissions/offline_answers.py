@@ -12,7 +12,6 @@ from sqlite3 import Connection
 from typing import Literal, TypeAlias
 
 from rookery import supervise
-from rookery.home import write_durably
 from rookery.hook_protocol import with_checksum
 from rookery.model.patterns import Pattern
 from rookery.model.permissions import Outcome, Verdict
@@ -21,6 +20,7 @@ from rookery.permissions import skill_commands
 from rookery.permissions.rules_file import RulesFile
 from rookery.ports.agent import Agent, HookTraits
 from rookery.ports.clock import Clock
+from rookery.private_files import write_durably
 from rookery.store import flags, session_families
 from rookery.store.database import Database
 from rookery.store.flags import Mode

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from rookery.agents.shared import toml_edit
-from rookery.home import write_durably
 from rookery.model.errors import CommandRefused, ConfigBroken
 from rookery.model.rules import Rule
 from rookery.permissions.always_rules import as_toml
 from rookery.permissions.rules_file import MAX_FILE_BYTES, Version, parse, read
+from rookery.private_files import write_durably
 
 #: The mode of a rules file that did not exist before.
 NEW_FILE_MODE = 0o600

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from rookery.home import Home, open_private, sync_folder
+from rookery.home import Home
+from rookery.private_files import open_private, sync_folder
 from rookery.store import tokens
 from rookery.store.database import Database
 

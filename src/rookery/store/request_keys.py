@@ -9,7 +9,8 @@ from rookery.model.permissions import (
     Request,
     RequestId,
 )
-from rookery.store.requests import open_of, read_request, ungrant
+from rookery.store import grants
+from rookery.store.requests import open_of, read_request
 
 
 def is_asking(db: Connection, session: SessionId) -> bool:
@@ -61,7 +62,7 @@ def reopen(db: Connection, request: RequestId, *, reason: str = "") -> None:
         " presses = 0, pressed_at = null where id = ? and keys = 'due'",
         (reason, request),
     )
-    ungrant(db, request)
+    grants.withdraw(db, request)
 
 
 def let_go(db: Connection, request: RequestId, *, reason: str) -> None:
@@ -71,4 +72,4 @@ def let_go(db: Connection, request: RequestId, *, reason: str) -> None:
         " where id = ? and keys = 'due'",
         (reason, request),
     )
-    ungrant(db, request)
+    grants.withdraw(db, request)

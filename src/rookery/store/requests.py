@@ -1,4 +1,4 @@
-"""Store permission requests and grants."""
+"""Store permission requests and the answers to them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,11 @@ from rookery.model.permissions import (
     Verdict,
 )
 from rookery.model.short_texts import shortened
+from rookery.store import grants
 from rookery.store.timestamps import read_stamp
 
 #: Characters of a call's input that are kept; the agent's transcript has the rest.
 MAX_INPUT_CHARACTERS = 64_000
-
-
-#: The key of a grant: a call, in the folder in which it was made.
-_GRANTED = "digest || ' ' || folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +221,6 @@ def overdue(db: Connection, *, now: datetime) -> list[RequestId]:
     return [RequestId(row["id"]) for row in rows]
 
 
-def ungrant(db: Connection, request: RequestId) -> None:
-    """Delete what an answer allowed for the rest of the session."""
-    db.execute("delete from grants where request = ?", (request,))
-
-
 def settle(db: Connection, request: RequestId, verdict: Verdict, *, at: datetime) -> bool:
     """Store an answer. False if there is one already: the first one counts."""
     settled = db.execute(
@@ -240,11 +232,7 @@ def settle(db: Connection, request: RequestId, verdict: Verdict, *, at: datetime
         ),
     )
     if settled.rowcount and verdict.for_session:
-        db.execute(
-            f"insert into grants select session, {_GRANTED}, id from requests where id = ?"
-            f" and digest not like '{INEXACT}%' on conflict do nothing",
-            (request,),
-        )
+        grants.grant(db, request)
     return settled.rowcount > 0
 
 
@@ -274,16 +262,6 @@ def spend(db: Connection, session: SessionId, call: Call, *, since: datetime) ->
         (session, call.digest, call.folder, since.isoformat()),
     )
     return spent.rowcount > 0
-
-
-def is_granted(db: Connection, session: SessionId, call: Call) -> bool:
-    """Return whether this call was allowed for the rest of the session."""
-    return call.is_exact and bool(
-        db.execute(
-            "select 1 from grants where session = ? and digest = ?",
-            (session, f"{call.digest} {call.folder}"),
-        ).fetchone()
-    )
 
 
 def read_request(row: Row) -> Request:
