@@ -83,6 +83,7 @@ class Asked(_Event, frozen=True, tag="asked"):
     input: Mapping[str, Any]
     call_id: str = ""
     subagent: str = ""
+    folder: str = ""  #: where it would run; empty for the session's project folder
 
 
 class AskingEnded(_Event, frozen=True, tag="asking-ended"):

@@ -90,6 +90,7 @@ class AgentAsked:
     input: Mapping[str, Any]
     call_id: str = ""
     subagent: str = ""
+    folder: str = ""  #: where it would run; empty for the session's project folder
 
 
 @dataclass(frozen=True, slots=True)
