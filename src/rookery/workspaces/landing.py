@@ -66,7 +66,7 @@ class Landing:
 async def prepare(git: Git, workspace: Workspace, request: LandRequest) -> Landing:
     """Make the commits that are to land. Raises ``CommandRefused``, ``LandingConflict``."""
     git_dir = await find_git_dir(workspace)
-    if not git_dir:
+    if not git_dir or not await is_folder(workspace.path):
         raise CommandRefused(f"The worktree of {request.name} is gone: {workspace.path}.")
     place = place_of(workspace, git_dir)
     worktree, repository = git.changing(place), await git.reading(place)
