@@ -74,10 +74,20 @@ class Reported:
 
 
 @dataclass(frozen=True, slots=True)
+class TextsReported:
+    """The session's own stream reported these texts of its answer, and nothing in between."""
+
+    session: SessionId
+    texts: tuple[str, ...]
+    number: int  #: the position of the last one in the stream; those before it have no gaps
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ReportedTogether:
     """What streams have reported since the last sighting: recorded in one transaction."""
 
-    reports: tuple[Reported, ...]
+    reports: tuple[Reported | TextsReported, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +130,7 @@ Sighting: TypeAlias = (
     | Skipped
     | Unsuspended
     | Reported
+    | TextsReported
     | ReportedTogether
     | AgentAsked
     | AgentStoppedAsking
