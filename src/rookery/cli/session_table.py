@@ -21,6 +21,7 @@ from rookery.presentation.cells import cut
 from rookery.presentation.folders import short_folders
 from rookery.presentation.order import ranked, tree
 from rookery.presentation.projects import project_folders
+from rookery.presentation.runtimes import runtime_mark
 from rookery.presentation.states import Standing, standing, state_word
 from rookery.presentation.texts import one_line, plain
 
@@ -44,8 +45,8 @@ _SHORT = Layout(
 
 _LONG = Layout(
     titles=(
-        *("NAME", "ID", "AGENT", "MODEL", "MODE", "STATE", "SINCE", "TOKENS", "COST"),
-        *("PROJECT", "BRANCH", "WHAT"),
+        *("NAME", "ID", "AGENT", "RUNTIME", "MODEL", "MODE", "STATE", "SINCE"),
+        *("TOKENS", "COST", "PROJECT", "BRANCH", "WHAT"),
     ),
     spared=("MODE", "PROJECT", "BRANCH", "SINCE", "MODEL", "TOKENS", "AGENT"),
     shrinking=("PROJECT", "BRANCH", "WHAT"),
@@ -112,7 +113,7 @@ class SessionTable(Struct, frozen=True):
         for depth, session in ordered:
             row = _row(session, self.now, folders.get(projects[session.id], ""))
             row["NAME"] = "  " * depth + _name(session, width)
-            if (mark := _mark(session)) and width >= MARKED_CELLS:
+            if (mark := self._mark(session)) and width >= MARKED_CELLS:
                 row["AGENT"] += f" ({mark})"
             row["WHAT"] = with_names(self._what(session, width), by_id)
             rows.append({title: _cell(row[title]) for title in titles})
@@ -123,11 +124,15 @@ class SessionTable(Struct, frozen=True):
             self.now, self.kept.get(session.id), self.failures.get(session.id, "")
         )
         text = activity(session, around)
-        if (mark := _mark(session)) and width < MARKED_CELLS:
+        if (mark := self._mark(session)) and width < MARKED_CELLS:
             text = f"{mark} · {text}"
         if notes := self.notes.get(session.id):
             text = f"[{notes[0] if width >= NOTED_CELLS else notes[1]}] {text}"
         return text
+
+    def _mark(self, session: ListedSession) -> str:
+        """Return what marks a session; the long table has a column for its runtime."""
+        return "" if self.is_long else runtime_mark(session)
 
 
 def _row(session: ListedSession, now: datetime, project: str) -> dict[str, str]:
@@ -135,6 +140,7 @@ def _row(session: ListedSession, now: datetime, project: str) -> dict[str, str]:
     return {
         "ID": session.id[:8],
         "AGENT": session.agent,
+        "RUNTIME": session.runtime,
         "MODEL": session.model or "–",
         "MODE": session.permission_mode or "–",
         "STATE": state_word(session),
@@ -144,11 +150,6 @@ def _row(session: ListedSession, now: datetime, project: str) -> dict[str, str]:
         "PROJECT": project,
         "BRANCH": session.branch,
     }
-
-
-def _mark(session: ListedSession) -> str:
-    """Return how a session is known that Rookery did not start."""
-    return session.runtime if session.runtime in {"observed", "headless"} else ""
 
 
 def _name(session: ListedSession, width: int) -> str:

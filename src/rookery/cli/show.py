@@ -27,6 +27,7 @@ from rookery.presentation.activity import Surroundings, activity, tool_text
 from rookery.presentation.cells import cut
 from rookery.presentation.next_steps import next_commands
 from rookery.presentation.projects import project_folder
+from rookery.presentation.runtimes import runtime_text
 from rookery.presentation.states import state_with_reason, state_word, status_word
 from rookery.presentation.texts import count, one_line, plain
 
@@ -87,8 +88,8 @@ def _now(daemon: Client, details: DetailsInfo) -> Iterator[Fact]:
 
 
 def _agent(session: ListedSession) -> Iterator[Fact]:
-    how = "" if session.runtime == "tmux" else f" ({session.runtime})"
-    yield "agent", f"{session.agent}{how}"
+    yield "agent", session.agent
+    yield "runtime", runtime_text(session) or session.runtime
     yield "model", session.model
     yield "mode", session.permission_mode
     tokens = f"{session.input_tokens:,} in, {session.output_tokens:,} out"

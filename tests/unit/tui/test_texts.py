@@ -316,8 +316,9 @@ def test_the_details_leave_out_what_is_unknown() -> None:
         runtime="observed",
     )
 
-    assert details(full) == "claude opus · /repo · main · 999 tokens · $0.50 · #team · observed"
+    assert details(full) == "claude opus · observed · /repo · main · 999 tokens · $0.50 · #team"
     assert details(session("b")) == "demo · /repo"
+    assert details(session("c", runtime="acp")) == "demo · driven (acp) · /repo"
 
 
 @pytest.mark.parametrize(
