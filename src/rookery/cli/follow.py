@@ -14,6 +14,7 @@ from rookery.cli.live_blocks import LiveBlocks
 from rookery.cli.notices import (
     AsksNotice,
     BackgroundNotice,
+    DeniedNotice,
     EndedNotice,
     FollowNotice,
     ForegroundNotice,
@@ -64,6 +65,7 @@ class FollowedSession:
     prompts: list[str] = field(default_factory=list)  #: shown prompts of unfinished turns
     asked: tuple[str, str] = ("", "")  #: the kind and the text of its last request
     blocks: LiveBlocks | None = None  #: of a driven session
+    calls: dict[str, str] = field(default_factory=dict)  #: the last argument of each tool
     runtime: str = ""
 
 
@@ -174,10 +176,8 @@ class Follower:
             case "turn-started":
                 front.asked = ("", "")
                 self._show_prompt(front, fact.prompt, fact.at)
-            case "tool-called" if front.blocks:
-                self._show_blocks(front, front.blocks.up_to_call(fact.at))
-            case "tool-called":
-                self.tell(ToolNotice(front.id, front.name, fact.at, fact.tool, fact.argument))
+            case "tool-called" | "call-decided":
+                self._handle_call(front, event.kind, fact)
             case "input-asked":
                 self._show_asked(front, fact.asks, fact.message, fact.at)
             case "input-settled":
@@ -193,9 +193,23 @@ class Follower:
     def _show_blocks(self, front: FollowedSession, blocks: Sequence[BlockInfo]) -> None:
         for each in blocks:
             if each.kind == "tool-call":
-                self.tell(ToolNotice(front.id, front.name, each.at, each.tool, each.text))
+                self._show_call(front, each.at, each.tool, each.text)
             else:
                 self.tell(WordsNotice(front.id, front.name, at=each.at, words=each.text))
+
+    def _handle_call(self, front: FollowedSession, kind: str, fact: EventFields) -> None:
+        if kind == "tool-called" and front.blocks:
+            self._show_blocks(front, front.blocks.up_to_call(fact.at))
+        elif kind == "tool-called":
+            self._show_call(front, fact.at, fact.tool, fact.argument)
+        elif fact.decision == "deny":
+            argument = front.calls.get(fact.tool, "")
+            denied = (front.id, front.name, fact.at, fact.tool, fact.by)
+            self.tell(DeniedNotice(*denied, argument=argument, rule=fact.rule))
+
+    def _show_call(self, front: FollowedSession, at: str, tool: str, argument: str) -> None:
+        front.calls[tool] = argument
+        self.tell(ToolNotice(front.id, front.name, at, tool, argument))
 
     def _catch_up(self, front: FollowedSession, entry: int) -> None:
         """Show the turns that ended up to an entry; later ones come as events."""

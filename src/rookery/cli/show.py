@@ -30,6 +30,7 @@ from rookery.presentation.projects import project_folder
 from rookery.presentation.runtimes import runtime_text
 from rookery.presentation.states import state_with_reason, state_word, status_word
 from rookery.presentation.texts import count, one_line, plain
+from rookery.presentation.turns import outcome_note
 
 #: Lines of the last prompt and of the last answer that are printed.
 MAX_PROMPT_LINES, MAX_ANSWER_LINES = 3, 8
@@ -150,9 +151,10 @@ def _print_turn(turn: TurnInfo) -> None:
     click.echo()
     for line in _beginning(turn.prompt, MAX_PROMPT_LINES):
         say_wrapped(line, first="❯ ")
-    how = f"({turn.how})" if turn.how not in {"", "finished"} else ""
-    for line in _beginning("\n".join(filter(None, [how, turn.answer])), MAX_ANSWER_LINES):
+    for line in _beginning(turn.answer, MAX_ANSWER_LINES):
         say_wrapped(line, first="  ")
+    if turn.ended_at and (note := outcome_note(turn)):
+        say_wrapped(f"({note})", first="  ")
 
 
 def _beginning(text: str, limit: int) -> list[str]:
