@@ -188,6 +188,7 @@ def _table(
         kept=listed.kept,
         failures=listed.failures,
         notes=_notes(listed),
+        projects=project_folders(listed.sessions),
         is_tree=options["is_tree"],
         is_long=options["is_long"],
     )

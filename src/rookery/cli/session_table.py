@@ -72,6 +72,8 @@ class SessionTable(Struct, frozen=True):
     failures: Mapping[str, str] = field(default_factory=dict)  #: texts of failed turns
     #: Notes about requests that have a deadline, or were missed: in full, and short.
     notes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    #: The project folders by session; those that a filter leaves out may tell of worktrees.
+    projects: Mapping[str, str] = field(default_factory=dict)
     is_tree: bool = False
     is_long: bool = False
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -107,8 +109,9 @@ class SessionTable(Struct, frozen=True):
         self, ordered: Iterable[tuple[int, ListedSession]], width: int
     ) -> list[dict[str, str]]:
         rows, titles = list[dict[str, str]](), (_LONG if self.is_long else _SHORT).titles
-        projects = project_folders(self.sessions)
-        folders = short_folders({*projects.values()}, own_home())
+        projects = {**project_folders(self.sessions), **self.projects}
+        shown = {projects[each.id] for each in self.sessions}
+        folders = short_folders(shown, own_home())
         by_id = {each.id: each for each in self.sessions}
         for depth, session in ordered:
             row = _row(session, self.now, folders.get(projects[session.id], ""))
