@@ -10,6 +10,7 @@ from typing import TypeAlias, TypeVar
 from rookery.cli.blocked import how_to_answer
 from rookery.cli.daemon_waits import await_return
 from rookery.cli.events import from_now_on
+from rookery.cli.followed_session import FollowedSession
 from rookery.cli.live_blocks import LiveBlocks
 from rookery.cli.notices import (
     AsksNotice,
@@ -50,23 +51,6 @@ T = TypeVar("T")
 
 #: Shows a notice to the user.
 Tell: TypeAlias = Callable[[FollowNotice], None]
-
-
-@dataclass(slots=True)
-class FollowedSession:
-    """A session that is followed, and how much of it was shown."""
-
-    id: str
-    name: str
-    as_of: int  #: events up to this entry were covered when it came to the foreground
-    is_ours: bool  #: whether this command put it into the foreground
-    seen: int  #: the number of the last turn that was shown
-    last: TurnInfo | None = None  #: that turn
-    prompts: list[str] = field(default_factory=list)  #: shown prompts of unfinished turns
-    asked: tuple[str, str] = ("", "")  #: the kind and the text of its last request
-    blocks: LiveBlocks | None = None  #: of a driven session
-    calls: dict[str, str] = field(default_factory=dict)  #: the last argument of each tool
-    runtime: str = ""
 
 
 @dataclass(frozen=True, slots=True)
