@@ -34,7 +34,7 @@ from rookery.client.sessions import SessionInfo
 from rookery.model.reason_texts import first_line
 from rookery.presentation.cells import cut, folded
 from rookery.presentation.denials import denial
-from rookery.presentation.states import does, ended_by
+from rookery.presentation.states import does, ending
 from rookery.presentation.texts import count, plain
 from rookery.presentation.tool_lines import tool_line
 from rookery.presentation.turns import outcome_note
@@ -140,12 +140,11 @@ class NoticePrinter:
 
     def _tell_end(self, notice: EndedNotice) -> None:
         self.speaker = ""
-        why = _line(first_line(notice.reason), MAX_REASON_CELLS).removesuffix(".")
-        how = f"{notice.status}, {why}" if why else notice.status
-        if ended := ended_by(SessionInfo(status=notice.status, ended_by=notice.ended_by)):
-            say(f"{notice.name} was {with_names_from(ended, self.daemon)}.")
-            return
-        say(f"{notice.name} has ended: {how}.")
+        ended = SessionInfo(
+            status=notice.status, ended_by=notice.ended_by, reason=notice.reason
+        )
+        how = _line(with_names_from(ending(ended), self.daemon), MAX_REASON_CELLS)
+        say(f"{notice.name} {how}.")
 
 
 def _show_prompt(prompt: str) -> None:

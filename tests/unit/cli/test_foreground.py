@@ -327,7 +327,7 @@ def test_it_ends_when_its_session_does(daemon: Daemon, shell: Shell) -> None:
     daemon.events.append((12, "never", {}))
 
     assert not shell.type("fg", "builder")
-    assert shell.out == ["builder has ended: completed, it left by itself."]
+    assert shell.out == ["builder has ended: it left by itself."]
     assert daemon.put_back == 1
 
 
