@@ -32,6 +32,9 @@ ROOM_CELLS, ROOM_PART = 30, 0.4
 #: Below these widths notes are short, marks are in the last column, and names have no label.
 NOTED_CELLS, MARKED_CELLS, LABELLED_CELLS = 160, 100, 60
 
+#: The narrowest long table with a column for the runtimes; below, marks are shown instead.
+MARKED_LONG_CELLS = 60
+
 #: Cells for the window's name of a session that Rookery did not start.
 MAX_LABEL_CELLS = 16
 
@@ -94,6 +97,9 @@ class SessionTable(Struct, frozen=True):
     def _layout(self, rows: Iterable[Mapping[str, str]], width: int) -> Layout:
         """Return the columns; branches only if there are any."""
         layout = _LONG if self.is_long else _SHORT
+        if width < MARKED_LONG_CELLS:
+            titles = tuple(title for title in layout.titles if title != "RUNTIME")
+            layout = replace(layout, titles=titles)
         if not any(row["BRANCH"] for row in rows):
             titles = tuple(title for title in layout.titles if title != "BRANCH")
             layout = replace(layout, titles=titles)
@@ -116,7 +122,7 @@ class SessionTable(Struct, frozen=True):
         for depth, session in ordered:
             row = _row(session, self.now, folders.get(projects[session.id], ""))
             row["NAME"] = "  " * depth + _name(session, width)
-            if (mark := self._mark(session)) and width >= MARKED_CELLS:
+            if (mark := self._mark(session, width)) and width >= MARKED_CELLS:
                 row["AGENT"] += f" ({mark})"
             row["WHAT"] = with_names(self._what(session, width), by_id)
             rows.append({title: _cell(row[title]) for title in titles})
@@ -127,15 +133,16 @@ class SessionTable(Struct, frozen=True):
             self.now, self.kept.get(session.id), self.failures.get(session.id, "")
         )
         text = activity(session, around)
-        if (mark := self._mark(session)) and width < MARKED_CELLS:
+        if (mark := self._mark(session, width)) and width < MARKED_CELLS:
             text = f"{mark} · {text}"
         if notes := self.notes.get(session.id):
             text = f"[{notes[0] if width >= NOTED_CELLS else notes[1]}] {text}"
         return text
 
-    def _mark(self, session: ListedSession) -> str:
-        """Return what marks a session; the long table has a column for its runtime."""
-        return "" if self.is_long else runtime_mark(session)
+    def _mark(self, session: ListedSession, width: int) -> str:
+        """Return what marks a session, unless the table has a column for its runtime."""
+        has_column = self.is_long and width >= MARKED_LONG_CELLS
+        return "" if has_column else runtime_mark(session)
 
 
 def _row(session: ListedSession, now: datetime, project: str) -> dict[str, str]:

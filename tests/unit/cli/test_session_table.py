@@ -328,3 +328,12 @@ def test_the_long_table_names_the_runtime(columns: int, runtime: str) -> None:
 
     assert row[head.index("RUNTIME") :].split()[0] == runtime
     assert row.count(runtime) == 1
+
+
+def test_a_narrow_long_table_marks_sessions_and_has_room_for_what_they_do() -> None:
+    one = session("quick", runtime="acp", last_answer="Done")
+
+    (head, row) = SessionTable([one], is_long=True).lines(40)
+
+    assert "RUNTIME" not in head
+    assert "driven" in row
