@@ -9,7 +9,8 @@ from datetime import datetime
 
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import ListedSession, PendingInfo, SessionInfo, WaitingInfo
-from rookery.model.permissions import DIALOG, STOP, telling
+from rookery.model.permissions import DIALOG, STOP
+from rookery.model.tool_inputs import telling
 from rookery.presentation.activity import UNREAD, Surroundings, activity, tool_text
 from rookery.presentation.amounts import cost_text, short_count
 from rookery.presentation.folders import with_tilde
@@ -65,7 +66,7 @@ def asked(request: RequestInfo) -> str:
     is_call = request.kind == "permission" and not request.questions
     if not is_call or request.tool in {DIALOG, STOP} or request.input.get("plan"):
         return request.message
-    return tool_text(request.tool, telling(request.input))
+    return tool_text(request.tool, telling(request.input, request.tool))
 
 
 def unread_since(session: ListedSession) -> str:
