@@ -12,9 +12,9 @@ from rookery.drivers.events import Event, EventEntry
 from rookery.model import facts
 from rookery.model.blocks import Block, BlockKind
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import telling
 from rookery.model.reason_texts import in_one_line
 from rookery.model.sessions import NativeId
+from rookery.model.tool_inputs import telling
 from rookery.ports.sightings import (
     AgentAsked,
     AgentStoppedAsking,
