@@ -14,7 +14,6 @@ from rookery.client.permissions import list_requests
 from rookery.client.sessions import list_sessions
 from rookery.model.errors import RookeryError
 from rookery.model.keys import KEY_NAMES
-from rookery.model.sessions import TMUX
 from rookery.quick_python_import import import_quickly
 
 #: Seconds that a shell waits for the daemon; after that it completes nothing.
@@ -106,7 +105,8 @@ def runtime_names(
 ) -> list[str]:
     """Return the runtimes in which sessions can be started."""
     agents = import_quickly("rookery.agents.catalog").AGENTS
-    names = dict.fromkeys((TMUX, *(name for each in agents.values() for name in each.driven)))
+    tmux = import_quickly("rookery.model.sessions").TMUX  # 6 ms that most commands can spare
+    names = dict.fromkeys((tmux, *(name for each in agents.values() for name in each.driven)))
     return [name for name in names if name.startswith(incomplete)]
 
 
