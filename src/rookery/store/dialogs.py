@@ -106,7 +106,7 @@ def awaited(db: Connection, session: SessionId) -> list[Request]:
     rows = db.execute(
         # Without this index, SQLite searches all requests that the session ever had.
         "select id from requests indexed by requests_open"
-        f" where session = ? and {_AWAITED} order by asked_at",
+        f" where session = ? and {AWAITED} order by asked_at",
         (session,),
     ).fetchall()
     return [requests.get(db, RequestId(row["id"])) for row in rows]
@@ -122,8 +122,8 @@ def is_awaited_by_subagent(db: Connection, session: SessionId) -> bool:
 
 
 #: A request for which a hook waits; and one for which a subagent's hook waits.
-_AWAITED = "outcome = 'open' and hook is not null and not handed"
-_OF_SUBAGENT = f"{_AWAITED} and subagent <> ''"
+AWAITED = "outcome = 'open' and hook is not null and not handed"
+_OF_SUBAGENT = f"{AWAITED} and subagent <> ''"
 
 
 def _is(db: Connection, request: RequestId, column: str) -> bool:
