@@ -16,6 +16,7 @@ from rookery.model.lifecycle import ASKING, Activity
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
 from rookery.operations.access import target
+from rookery.operations.block_passages import read_passages
 from rookery.operations.context import Caller, Context
 from rookery.operations.denied_calls import mark_passages
 from rookery.operations.operation import Moment, OfSession
@@ -64,13 +65,18 @@ async def show_data(context: Context, caller: Caller, params: DataParams) -> Ses
     all_turns = await context.database.read(read)
     last_turns = _tail(all_turns, params.tail_chars)
     omitted = len(all_turns) - len(last_turns)
-    requested = TranscriptRange(
-        _span(session, *between), params.tail_chars, _texts(all_turns[omitted:])
-    )
+    span = _span(session, *between)
+    requested = TranscriptRange(span, params.tail_chars, _texts(all_turns[omitted:]))
     found = await context.conversations.read(context.database, session, requested)
     passages = mark_passages(found, await _denials(context, session, found))
+    if not found:
+        since = last_turns[0].started_at if last_turns else span.since
+        shown_span = TimeSpan(max(span.since, since), span.until)
+        passages = await context.database.read(
+            lambda db: read_passages(db, session.id, shown_span, room=params.tail_chars)
+        )
     shown = ""
-    is_recorded = bool(passages) or (bool(all_turns) and session.activity is Activity.IDLE)
+    is_recorded = bool(found) or (bool(all_turns) and session.activity is Activity.IDLE)
     # A screen shows only the present.
     if params.until is None and (session.activity in ASKING or not is_recorded):
         shown = await _shown(context, caller, session, params.tail_chars)

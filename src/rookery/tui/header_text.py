@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rookery.client.permissions import RequestInfo
+from rookery.client.sessions import ListedSession
 from rookery.presentation.cells import cells, cut
 from rookery.presentation.states import Standing
 from rookery.tui.board import Board, BoardView, Grouping
@@ -78,6 +79,13 @@ def empty_hints(board: Board, *, down: str, is_loaded: bool) -> Sequence[str]:
     )
 
 
+def enter_hint(session: ListedSession | None, *, is_list: bool) -> str:
+    """Return what enter does; empty if the selected session has no terminal to attach to."""
+    if is_list:
+        return "details"
+    return "" if session and session.is_driven else "attach"
+
+
 def key_hints(
     request: RequestInfo | None,
     board: Board,
@@ -90,7 +98,8 @@ def key_hints(
     if is_down:
         pairs = [("u", "start the daemon"), ("q", "quit")]
     else:
-        pairs = [("?", "help"), ("enter", enter), ("s", "send"), ("n", "new"), ("/", "search")]
+        opening = [("enter", enter)] if enter else []
+        pairs = [("?", "help"), *opening, ("s", "send"), ("n", "new"), ("/", "search")]
         pairs += [("tab", "preview"), ("v", "view"), ("u", "next"), ("q", "quit")]
         if request:
             pairs = [*answer_keys(request), *pairs]

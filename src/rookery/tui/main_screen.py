@@ -20,7 +20,7 @@ from rookery.tui.answer_actions import AnswerActions
 from rookery.tui.board import BoardView
 from rookery.tui.board_screen import TuiSetup
 from rookery.tui.feed import DaemonDown, FeedNews
-from rookery.tui.header_text import empty_hints, header, key_hints
+from rookery.tui.header_text import empty_hints, enter_hint, header, key_hints
 from rookery.tui.keys import KEYS
 from rookery.tui.list_actions import ListActions
 from rookery.tui.live import LiveNews
@@ -174,7 +174,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
         is_list = self._is_single and not self._is_detail
         # The card itself shows its keys.
         request = self.board.request_of(self.table.selected) if is_list else None
-        enter = "details" if is_list else "attach"
+        enter = enter_hint(self.session, is_list=is_list)
         is_down = bool(self._down)
         pairs = key_hints(request, self.board, is_down=is_down, width=width, enter=enter)
         self.query_one("#hints", LineBar).show(pairs)

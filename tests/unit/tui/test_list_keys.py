@@ -319,6 +319,16 @@ async def test_a_click_selects_and_another_opens(daemon: FakeDaemon) -> None:
         await tui.shows("conversation")
 
 
+async def test_attaching_is_offered_only_for_a_session_with_a_terminal() -> None:
+    daemon = FakeDaemon()
+    daemon.add("quick", runtime="acp")
+    daemon.add("api")
+    async with shown(daemon, selected="quick") as tui:
+        await tui.until(lambda: "enter attach" not in tui.text)
+        await tui.press("j")
+        await tui.shows("enter attach")
+
+
 async def test_the_help_names_every_key(daemon: FakeDaemon) -> None:
     async with shown(daemon, size=(80, 60)) as tui:
         await tui.press("question_mark")
