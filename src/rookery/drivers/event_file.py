@@ -9,7 +9,6 @@ import logging
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
@@ -19,8 +18,8 @@ _log = logging.getLogger(__name__)
 
 SUFFIX = ".events"
 
-#: Bytes that are decoded at once.
-_CHUNK_BYTES = 2**20
+#: Bytes that are read at once.
+_CHUNK_BYTES = 2**16
 
 
 def path_of(folder: Path, session: str) -> Path:
@@ -69,13 +68,15 @@ class EventReader:
         """
         entries: list[EventEntry] = []
         try:
-            with self._path.open("rb") as file:
-                file.seek(self._offset)
-                while lines := _whole_lines(file):
-                    self._offset += len(lines)
-                    entries += self._decode(lines)
+            file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
-            pass
+            return entries
+        try:
+            while lines := _whole_lines(file, self._offset):
+                self._offset += len(lines)
+                entries += self._decode(lines)
+        finally:
+            os.close(file)
         return entries
 
     def _decode(self, lines: bytes) -> list[EventEntry]:
@@ -88,7 +89,10 @@ class EventReader:
         return [entry for line in lines.split(b"\n") for entry in self._decode(line)]
 
 
-def _whole_lines(file: BinaryIO) -> bytes:
-    """Return the next lines, without the last one if it is still being written."""
-    lines = file.read(_CHUNK_BYTES) + file.readline()
-    return lines[: lines.rfind(b"\n") + 1]
+def _whole_lines(file: int, offset: int) -> bytes:
+    """Return the next lines; nothing if even the first one is still being written."""
+    lines, end = b"", 0
+    while not end and (more := os.pread(file, _CHUNK_BYTES, offset + len(lines))):
+        lines += more
+        end = lines.rfind(b"\n") + 1
+    return lines[:end]

@@ -108,3 +108,12 @@ def test_a_line_that_is_being_written_is_read_once_it_is_whole(tmp_path: Path) -
     path.write_bytes(lines)
 
     assert [each.event for each in reader.read()] == [TextAdded("b")]
+
+
+def test_lines_of_any_length_are_read_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "it.events"
+    writer, reader = EventWriter(path), EventReader(path)
+    events = [TextAdded("x" * length) for length in (9, 200_000, 65_000, 9, 70_000)]
+    writer.append(*events)
+
+    assert [each.event for each in reader.read()] == events
