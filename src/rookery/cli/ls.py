@@ -8,6 +8,7 @@ from functools import partial
 from typing import TypedDict, TypeVar, Unpack
 
 import click
+from msgspec import structs
 
 from rookery.cli.colour import colour_option
 from rookery.cli.completion import agent_names
@@ -144,7 +145,8 @@ def ls(daemon: Client, **options: Unpack[ListOptions]) -> None:
     for warning in _warnings(listed):
         remark(warning)
     if shown:
-        click.echo("\n".join(_table(listed, shown, options).lines(width_here())))
+        table = _with_changes(_table(listed, shown, options), daemon)
+        click.echo("\n".join(table.lines(width_here())))
     else:
         say(_nothing(listed, options))
 
@@ -192,6 +194,15 @@ def _table(
         is_tree=options["is_tree"],
         is_long=options["is_long"],
     )
+
+
+def _with_changes(table: SessionTable, daemon: Client) -> SessionTable:
+    """Add what is in worktrees to a long table."""
+    if not (table.is_long and any(each.workspace for each in table.sessions)):
+        return table
+    # Imported only when it is needed, like the watch.
+    changes = import_quickly("rookery.cli.worktree_changes").changes_in_use
+    return structs.replace(table, changes=changes(daemon))
 
 
 def _warnings(listed: SessionList) -> Iterator[str]:

@@ -75,6 +75,7 @@ class SessionTable(Struct, frozen=True):
     failures: Mapping[str, str] = field(default_factory=dict)  #: texts of failed turns
     #: Notes about requests that have a deadline, or were missed: in full, and short.
     notes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    changes: Mapping[str, str] = field(default_factory=dict)  #: in the worktrees of sessions
     #: The project folders by session; those that a filter leaves out may tell of worktrees.
     projects: Mapping[str, str] = field(default_factory=dict)
     is_tree: bool = False
@@ -122,6 +123,8 @@ class SessionTable(Struct, frozen=True):
         for depth, session in ordered:
             row = _row(session, self.now, folders.get(projects[session.id], ""))
             row["NAME"] = "  " * depth + _name(session, width)
+            if changes := self.changes.get(session.id):
+                row["BRANCH"] += f" ({changes})"
             if (mark := self._mark(session, width)) and width >= MARKED_CELLS:
                 row["AGENT"] += f" ({mark})"
             row["WHAT"] = with_names(self._what(session, width), by_id)

@@ -21,6 +21,7 @@ from rookery.client import Client
 from rookery.client.session_details import DetailsInfo, RelativeInfo, show_details
 from rookery.client.sessions import ListedSession
 from rookery.client.turns import TurnInfo
+from rookery.client.workspaces import show_workspace
 from rookery.model.money import in_dollars
 from rookery.model.reason_texts import in_one_line
 from rookery.presentation.activity import Surroundings, activity, tool_text
@@ -31,6 +32,7 @@ from rookery.presentation.runtimes import runtime_text
 from rookery.presentation.states import state_with_reason, state_word, status_word
 from rookery.presentation.texts import count, one_line, plain
 from rookery.presentation.turns import outcome_note
+from rookery.presentation.worktrees import compared_with_base
 
 #: Lines of the last prompt and of the last answer that are printed.
 MAX_PROMPT_LINES, MAX_ANSWER_LINES = 3, 8
@@ -56,7 +58,12 @@ def show(daemon: Client, *, name: str, as_json: bool) -> None:
 def _print(daemon: Client, details: DetailsInfo) -> None:
     session, width = details.session, width_here()
     click.echo(_title(session, width))
-    facts = [*_now(daemon, details), *_agent(session), *_place(session), *_times(session)]
+    facts = [
+        *_now(daemon, details),
+        *_agent(session),
+        *_place(daemon, session),
+        *_times(session),
+    ]
     for title, value in (*facts, *_relatives(details), *_queue(details)):
         if value:
             say_wrapped(one_line(value), first=f"  {title:<{_TITLE_CELLS}}")
@@ -102,10 +109,13 @@ def _agent(session: ListedSession) -> Iterator[Fact]:
     yield "tools", f"{count(session.tool_count, 'call')}{denied}" if session.tool_count else ""
 
 
-def _place(session: ListedSession) -> Iterator[Fact]:
+def _place(daemon: Client, session: ListedSession) -> Iterator[Fact]:
     yield "project", short(project_folder(session))
     if session.workspace:
         yield "worktree", short(session.workspace.path)
+        if not session.ended_at:
+            worktree = show_workspace(daemon, session.id, timeout=0)
+            yield "changes", compared_with_base(worktree)
     yield "branch", session.branch
     yield "id", session.id
     yield "native id", session.native_id or ""

@@ -18,6 +18,7 @@ from rookery.client.workspaces import (
     prune_workspaces,
 )
 from rookery.presentation.texts import count, one_line
+from rookery.presentation.worktrees import changes_text
 
 _TABLE = Layout(
     titles=("SESSION", "BRANCH", "BASE", "CHANGES", "AGE", "STATE"),
@@ -57,22 +58,11 @@ def _row(each: WorkspaceInfo) -> dict[str, str]:
         "SESSION": each.name,
         "BRANCH": each.branch,
         "BASE": each.base or "-",
-        "CHANGES": _changes(each),
+        "CHANGES": changes_text(each),
         "AGE": ago(each.created_at),
         "STATE": _state(each),
     }
     return {title: one_line(cell) for title, cell in row.items()}
-
-
-def _changes(each: WorkspaceInfo) -> str:
-    """Return the commits ahead and behind, and the number of uncommitted files."""
-    if each.ahead is None or each.behind is None or each.dirty is None:
-        return "?"
-    ahead = f"+{each.ahead}" if each.ahead else ""
-    behind = f"-{each.behind}" if each.behind else ""
-    commits = " ".join(filter(None, [ahead, behind]))
-    dirty = f"{each.dirty} dirty" if each.dirty else ""
-    return ", ".join(filter(None, [commits, dirty])) or "none"
 
 
 def _state(each: WorkspaceInfo) -> str:

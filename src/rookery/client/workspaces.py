@@ -40,6 +40,7 @@ class LandedInfo(DaemonAnswer, frozen=True):
 
 
 class WorkspaceInfo(DaemonAnswer, frozen=True):
+    session: str = ""
     name: str = ""
     status: str = ""
     path: str = ""

@@ -14,8 +14,9 @@ from rookery.client.live_views import ConversationInfo, show_session_data
 from rookery.client.sessions import show_screen
 from rookery.client.streams import read_screens
 from rookery.client.transport import OpenStream
-from rookery.client.workspaces import show_diff
+from rookery.client.workspaces import show_diff, show_workspace
 from rookery.model.errors import Answered, NotRunning, RookeryError
+from rookery.presentation.worktrees import compared_with_base
 
 #: Characters of a conversation that are fetched for the preview.
 MAX_CHARACTERS = 30_000
@@ -121,11 +122,18 @@ class PreviewFeed:
 
     def _diff(self, session: str) -> str:
         try:
-            return show_diff(self._daemon, session, stat=False).text or "No changes."
+            diff = show_diff(self._daemon, session, stat=False)
+            head = self._changes(session) if diff.is_worktree else ""
+            return head + (diff.text or "No changes.")
         except Answered as refusal:
             if refusal.code == "not-found":
                 return OLDER_DAEMON
             raise
+
+    def _changes(self, session: str) -> str:
+        """Return a line about the worktree of a session."""
+        worktree = show_workspace(self._daemon, session, timeout=0)
+        return f"{worktree.branch}: {compared_with_base(worktree)}\n"
 
     def _follow(self, target: PreviewTarget) -> None:
         """Deliver the screens of a session while its preview is visible."""

@@ -1,0 +1,13 @@
+"""What the long list of sessions shows about their worktrees."""
+
+from __future__ import annotations
+
+from rookery.client import Client
+from rookery.client.workspaces import list_workspaces
+from rookery.presentation.worktrees import changes_text
+
+
+def changes_in_use(daemon: Client) -> dict[str, str]:
+    """Return what is in the worktree of each session that works in one; git reads them."""
+    listed = list_workspaces(daemon).workspaces
+    return {each.session: changes_text(each) for each in listed if each.in_use}
