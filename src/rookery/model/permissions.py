@@ -14,6 +14,7 @@ from rookery.model.facts import SessionId
 from rookery.model.folders import runs_command, working_folders
 from rookery.model.reason_texts import in_one_line
 from rookery.model.short_texts import shortened
+from rookery.model.variables import in_words, variables_of
 
 RequestId = NewType("RequestId", str)
 
@@ -128,7 +129,11 @@ class Call:
         if plan := self.plan:
             return " ".join(["May it carry out its plan?", *plan.split()])
         place = f" in {in_one_line(self.elsewhere)}" if self.elsewhere else ""
-        text = f"May it use {self.tool}{place}? {in_one_line(telling(self.input))}".rstrip()
+        variables = variables_of(self.input)
+        given = f" with {in_one_line(in_words(variables))}" if variables else ""
+        text = (
+            f"May it use {self.tool}{place}{given}? {in_one_line(telling(self.input))}".rstrip()
+        )
         return f"{text}{self._runs}"
 
     @property
@@ -173,8 +178,9 @@ def telling_field(tool_input: Mapping[str, Any]) -> str:
 
 def telling(tool_input: Mapping[str, Any]) -> str:
     """Return the most informative field of a call, such as its command; else all input."""
-    value = str(tool_input.get(telling_field(tool_input), ""))
-    return value or (
+    value = tool_input.get(telling_field(tool_input), "")
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return text or (
         json.dumps(dict(tool_input), ensure_ascii=False, default=str) if tool_input else ""
     )
 
