@@ -25,8 +25,17 @@ MAX_ARGUMENT_CHARACTERS = 500
 def read_entry(entry: EventEntry, session: SessionId, *, folder: str) -> Sighting:
     """Return what an entry of an event file says about its session."""
     match entry.event:
-        case events.Asked(request, tool, tool_input, call_id, subagent):
-            return AgentAsked(session, request, tool, tool_input, call_id, subagent)
+        case events.Asked() as asked:
+            return AgentAsked(
+                session=session,
+                request=asked.request,
+                tool=asked.tool,
+                input=asked.input,
+                call_id=asked.call_id,
+                subagent=asked.subagent,
+                basis=asked.basis,
+                method=asked.method,
+            )
         case events.AskingEnded(request):
             return AgentStoppedAsking(session, request)
         case events.Ended(outcome, reason, is_over_budget):
@@ -85,6 +94,7 @@ def _facts(event: Event, session: SessionId, folder: str) -> list[Fact]:  # noqa
             events.TextAdded()
             | events.ThoughtAdded()
             | events.ProcessStarted()
+            | events.CommandStarted()
             | events.FileChanged()
             | events.PlanChanged()
             | events.ModeChanged()
