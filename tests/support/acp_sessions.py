@@ -116,6 +116,11 @@ class AcpSession:
     async def answer(self, asked: Asked, *, allow: bool, **more: Any) -> None:  # noqa: ANN401
         self.driven.answer(AgentAnswer("it", asked.request, allow=allow, **more))
 
+    async def until_asked(self, number: int) -> Asked:
+        """Wait until the agent has asked so often, and return the last question."""
+        await self.until_found(lambda _: len(of(Asked, self.events)) >= number)
+        return of(Asked, self.events)[number - 1]
+
     async def ended(self) -> Ended:
         return await self.until(Ended)
 
