@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -31,7 +30,7 @@ def write_durably(
 ) -> None:
     """Write a private file so that a power cut leaves the old content or the new."""
     # A unique name: a command and the daemon may write the same file at the same time.
-    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+    new = path.with_name(f".{path.name}.{os.urandom(8).hex()}.new")
     try:
         with open_private(new) as file:
             rest = memoryview(content)

@@ -66,6 +66,26 @@ def test_a_permission_is_asked_and_answered_through_the_protocol(codex: Rookery)
 
 
 @pytest.mark.spec("D1")
+def test_a_rule_allows_no_command_in_another_folder(cold: Rookery, models: ModelServer) -> None:
+    outside = cold.folder / "elsewhere"
+    outside.mkdir()
+    configure(cold, models.url)
+    cold.home.config.mkdir(parents=True, exist_ok=True)
+    cold.home.rules.write_text('[[allow]]\ntool = "Bash"\ninput.command = "touch *"\n')
+    cold.up()
+    cold.run("mode", "remote")
+    cold.start("it", agent="codex", runtime="codex")
+    elsewhere = ESCALATED.replace("{", f'{{"workdir": "{outside}", ')
+    cold.send("it", f"{elsewhere};; say: Made.")
+
+    eventually(lambda: cold.json("permissions")["requests"] or list(outside.iterdir()))
+
+    (request,) = cold.json("permissions")["requests"]
+    assert request["folder"] == str(outside)
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.spec("D1")
 def test_a_rule_denies_a_call_that_codex_runs_unasked(codex: Rookery) -> None:
     codex.home.rules.write_text(
         '[[deny]]\nname = "none"\ntool = "Bash"\ninput.command = "touch *"\nreason = "Never."\n'

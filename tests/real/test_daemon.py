@@ -345,8 +345,12 @@ def test_a_changed_configuration_is_named_where_it_matters(rookery: Rookery) -> 
         rookery.run("status"),
         rookery.run("ls"),
         rookery.run("start", "demo", "--name", "one"),
+        rookery.run("config"),
+        rookery.run("config", "check"),
         rookery.run("doctor"),
     ]
 
-    assert [said in each.stderr for each in told[:3]] == [True, True, True]
-    assert "config.toml has changed since the daemon started" in told[3].stdout
+    assert [said in each.stderr for each in told[:5]] == [True] * 5
+    changed = "config.toml has changed since the daemon started: limits.tmux_sessions"
+    assert changed in told[0].stderr
+    assert changed in told[5].stdout

@@ -222,7 +222,8 @@ async def shown(
 ) -> AsyncIterator[ShownApp]:
     """Run the interface in a terminal of a size until its list is there."""
     program = ("rookery-of-the-test",)
-    setup = TuiSetup(daemon, ("claude", "demo"), program, "/repo", {"LANG": "C"})
+    agents = {"claude": ("tmux", "sdk", "acp"), "demo": ("tmux", "acp")}
+    setup = TuiSetup(daemon, agents, program, "/repo", {"LANG": "C"})
     app = RookeryApp(setup)
     async with app.run_test(size=size) as pilot:
         running = ShownApp(app, pilot, daemon)

@@ -16,6 +16,13 @@ SHELL = "shell"
 #: All agents, as on the command line.
 NAMES = tuple(sorted((*(each.NAME for each in PACKAGES), "demo", SHELL)))
 
+#: The runtimes that each agent offers.
+RUNTIMES: Mapping[str, tuple[str, ...]] = {
+    **{each.NAME: ("tmux", *getattr(each, "DRIVEN", ())) for each in PACKAGES},
+    "demo": ("tmux", "acp"),
+    SHELL: ("tmux",),
+}
+
 #: What an agent may be called that only the configuration knows.
 CONFIGURED_NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 

@@ -21,7 +21,7 @@ from rookery.client.daemon import show_status
 from rookery.client.sessions import SessionInfo, list_sessions, show_session
 from rookery.model.errors import Answered, BadInput, NotRunning, RuntimeFailed
 from rookery.model.reason_texts import first_line
-from rookery.presentation.states import does, ended_by
+from rookery.presentation.states import does, ended_by, state_note
 
 #: Names of other sessions that are printed on leaving.
 MAX_SHOWN_NAMES = 5
@@ -77,7 +77,8 @@ def _only_session(daemon: Client) -> SessionInfo:
             return among[0]
     if not attachable:
         raise BadInput("no session has a terminal now. Start one with:  rookery start")
-    names = ", ".join(f"{each.name} ({each.state})" for each in waiting or attachable)
+    choices = waiting or attachable
+    names = ", ".join(f"{each.name} ({state_note(each.state)})" for each in choices)
     raise BadInput(f"name the session to attach to:  rookery attach NAME. There are: {names}.")
 
 

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem
 
-from rookery.agents.names import NAMES
+from rookery.agents.names import NAMES, RUNTIMES
 from rookery.cli.options import context_client
 from rookery.client import Client
 from rookery.client.permissions import list_requests
 from rookery.client.sessions import list_sessions
 from rookery.model.errors import RookeryError
 from rookery.model.keys import KEY_NAMES
-from rookery.model.sessions import TMUX
 from rookery.quick_python_import import import_quickly
 
 #: Seconds that a shell waits for the daemon; after that it completes nothing.
@@ -105,8 +104,7 @@ def runtime_names(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
     """Return the runtimes in which sessions can be started."""
-    agents = import_quickly("rookery.agents.catalog").AGENTS
-    names = dict.fromkeys((TMUX, *(name for each in agents.values() for name in each.driven)))
+    names = dict.fromkeys(name for offered in RUNTIMES.values() for name in offered)
     return [name for name in names if name.startswith(incomplete)]
 
 

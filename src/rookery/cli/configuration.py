@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
 import click
 from click.shell_completion import get_completion_class
 
-from rookery.cli.options import as_json, examples, home
+from rookery.cli.options import as_json, context_client, examples, home
 from rookery.cli.render import reply
+from rookery.cli.report import warn_of_changed_config
+from rookery.model.errors import RookeryError
 
 #: Names of variables whose values are not shown.
 _SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
@@ -39,9 +42,17 @@ def config(*, what: str, as_json: bool) -> None:
             f"{file} is valid." if file.exists() else f"There is no {file}; the defaults apply."
         )
         reply({"file": str(file), "exists": file.exists()}, right, as_json=as_json)
+        _say_what_the_daemon_uses()
         return
     shown = masked(settings.model_dump(mode="json"))
     reply(shown, "\n".join(flat(shown)), as_json=as_json)
+    _say_what_the_daemon_uses()
+
+
+def _say_what_the_daemon_uses() -> None:
+    """Say if a daemon runs that has read another version of the file."""
+    with suppress(RookeryError):  # without a daemon there is nothing to say
+        warn_of_changed_config(context_client(click.get_current_context()))
 
 
 def masked(settings: Mapping[str, object]) -> dict[str, object]:

@@ -17,6 +17,7 @@ from rookery.presentation.cells import cut
 from rookery.presentation.denials import denial
 from rookery.presentation.texts import plain
 from rookery.presentation.tool_lines import tool_line
+from rookery.presentation.turns import outcome_note
 
 #: Cells for a prompt.
 MAX_PROMPT_CELLS = 200
@@ -59,12 +60,13 @@ class ConversationPrinter:
             is_new = call.number > self._last_call
             if not (is_new or is_denied):
                 continue
-            line = tool_line(call.tool, call.argument, is_full=self.is_full)
-            if call.denied_by:
+            note = in_one_line(denial(call.denied_by, call.rule))
+            if note:
                 self._denied.add(call.number)
-                line += f"  ({in_one_line(denial(call.denied_by, call.rule))})"
+            line = tool_line(call.tool, call.argument, denied=note, is_full=self.is_full)
             self._last_call = max(call.number, self._last_call)
-            click.secho(line, dim=True) if is_colourful() else click.echo(line)
+            style = click.style(line, fg="red") if note else click.style(line, dim=True)
+            click.echo(style if is_colourful() else line)
 
 
 def show_prompt(prompt: str, note: str = "") -> None:
@@ -75,7 +77,10 @@ def show_prompt(prompt: str, note: str = "") -> None:
 
 def show_answer(turn: TurnInfo, session: SessionInfo) -> None:
     if turn.ended_at:
-        say(turn.answer or f"({turn.how})")
+        if turn.answer:
+            say(turn.answer)
+        if note := outcome_note(turn):
+            say(f"({note})")
         say()
     else:
         show_running(session)

@@ -75,6 +75,19 @@ def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
             if tagged
             else "No session that Rookery started is running."
         )
+    if given["everything"]:
+        _name_others(daemon)
+
+
+def _name_others(daemon: Client) -> None:
+    """Say which sessions go on, because Rookery did not start them."""
+    listed = list_sessions(daemon, all=True).sessions
+    others = [each.name for each in listed if not (each.is_ours or each.ended_at)]
+    if others:
+        say(
+            f"Not ended, because Rookery did not start them: {', '.join(others)}."
+            f" To end one:  rookery end {others[0]} --force"
+        )
 
 
 def _confirm(daemon: Client) -> None:

@@ -10,10 +10,12 @@ from typing import TypeAlias, TypeVar
 from rookery.cli.blocked import how_to_answer
 from rookery.cli.daemon_waits import await_return
 from rookery.cli.events import from_now_on
+from rookery.cli.followed_session import FollowedSession
 from rookery.cli.live_blocks import LiveBlocks
 from rookery.cli.notices import (
     AsksNotice,
     BackgroundNotice,
+    DeniedNotice,
     EndedNotice,
     FollowNotice,
     ForegroundNotice,
@@ -49,22 +51,6 @@ T = TypeVar("T")
 
 #: Shows a notice to the user.
 Tell: TypeAlias = Callable[[FollowNotice], None]
-
-
-@dataclass(slots=True)
-class FollowedSession:
-    """A session that is followed, and how much of it was shown."""
-
-    id: str
-    name: str
-    as_of: int  #: events up to this entry were covered when it came to the foreground
-    is_ours: bool  #: whether this command put it into the foreground
-    seen: int  #: the number of the last turn that was shown
-    last: TurnInfo | None = None  #: that turn
-    prompts: list[str] = field(default_factory=list)  #: shown prompts of unfinished turns
-    asked: tuple[str, str] = ("", "")  #: the kind and the text of its last request
-    blocks: LiveBlocks | None = None  #: of a driven session
-    runtime: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +160,8 @@ class Follower:
             case "turn-started":
                 front.asked = ("", "")
                 self._show_prompt(front, fact.prompt, fact.at)
-            case "tool-called" if front.blocks:
-                self._show_blocks(front, front.blocks.up_to_call(fact.at))
-            case "tool-called":
-                self.tell(ToolNotice(front.id, front.name, fact.at, fact.tool, fact.argument))
+            case "tool-called" | "call-decided":
+                self._handle_call(front, event.kind, fact)
             case "input-asked":
                 self._show_asked(front, fact.asks, fact.message, fact.at)
             case "input-settled":
@@ -193,9 +177,23 @@ class Follower:
     def _show_blocks(self, front: FollowedSession, blocks: Sequence[BlockInfo]) -> None:
         for each in blocks:
             if each.kind == "tool-call":
-                self.tell(ToolNotice(front.id, front.name, each.at, each.tool, each.text))
+                self._show_call(front, each.at, each.tool, each.text)
             else:
                 self.tell(WordsNotice(front.id, front.name, at=each.at, words=each.text))
+
+    def _handle_call(self, front: FollowedSession, kind: str, fact: EventFields) -> None:
+        if kind == "tool-called" and front.blocks:
+            self._show_blocks(front, front.blocks.up_to_call(fact.at))
+        elif kind == "tool-called":
+            self._show_call(front, fact.at, fact.tool, fact.argument)
+        elif fact.decision == "deny":
+            argument = front.calls.get(fact.tool, "")
+            denied = (front.id, front.name, fact.at, fact.tool, fact.by)
+            self.tell(DeniedNotice(*denied, argument=argument, rule=fact.rule))
+
+    def _show_call(self, front: FollowedSession, at: str, tool: str, argument: str) -> None:
+        front.calls[tool] = argument
+        self.tell(ToolNotice(front.id, front.name, at, tool, argument))
 
     def _catch_up(self, front: FollowedSession, entry: int) -> None:
         """Show the turns that ended up to an entry; later ones come as events."""

@@ -13,7 +13,8 @@ import click
 
 from rookery.cli.completion import session_names
 from rookery.cli.exit_codes import INTERRUPTED
-from rookery.cli.follow import CHANNEL, FollowedSession, Follower
+from rookery.cli.follow import CHANNEL, Follower
+from rookery.cli.followed_session import FollowedSession
 from rookery.cli.notice_printer import NoticePrinter, print_json
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import remark, reply

@@ -30,8 +30,7 @@ from rookery.client.listeners import (
 )
 from rookery.client.sessions import SessionInfo
 from rookery.model.errors import Answered, BadInput
-from rookery.model.reason_texts import first_line
-from rookery.presentation.states import ended_by
+from rookery.presentation.states import ending
 
 #: The text for each event of another session that a listener waits for.
 _UNTIL = {
@@ -167,9 +166,7 @@ def _why_not(listening: ListeningInfo, sessions: Mapping[str, SessionInfo]) -> s
     """Return why no message will come, without the ids and tool names meant for sessions."""
     session = sessions.get(listening.target)
     if session and session.ended_at:
-        if ended := ended_by(session):
-            return f"it has already ended: {with_names(ended, sessions)}"
-        return f"it has already ended: {session.status}, {first_line(session.reason)}"
+        return f"it {with_names(ending(session), sessions)}"
     return listening.reason
 
 

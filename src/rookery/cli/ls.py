@@ -83,7 +83,11 @@ def _showing(command: C) -> C:
     """Add the options that say how sessions are shown."""
     options = (
         click.option(
-            "--long", "-l", "is_long", is_flag=True, help="Also ids, models, modes and costs."
+            "--long",
+            "-l",
+            "is_long",
+            is_flag=True,
+            help="Also ids, runtimes, models, modes and costs.",
         ),
         click.option("--quiet", "-q", "is_quiet", is_flag=True, help="Only names."),
         click.option(
@@ -184,6 +188,7 @@ def _table(
         kept=listed.kept,
         failures=listed.failures,
         notes=_notes(listed),
+        projects=project_folders(listed.sessions),
         is_tree=options["is_tree"],
         is_long=options["is_long"],
     )

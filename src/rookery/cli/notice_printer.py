@@ -7,6 +7,7 @@ import sys
 import textwrap
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 import click
 
@@ -15,6 +16,7 @@ from rookery.cli.names import is_session, with_names_from
 from rookery.cli.notices import (
     AsksNotice,
     BackgroundNotice,
+    DeniedNotice,
     EndedNotice,
     FollowNotice,
     ForegroundNotice,
@@ -31,9 +33,11 @@ from rookery.client import Client
 from rookery.client.sessions import SessionInfo
 from rookery.model.reason_texts import first_line
 from rookery.presentation.cells import cut, folded
-from rookery.presentation.states import does, ended_by
+from rookery.presentation.denials import denial
+from rookery.presentation.states import does, ending
 from rookery.presentation.texts import count, plain
 from rookery.presentation.tool_lines import tool_line
+from rookery.presentation.turns import outcome_note
 
 #: Terminal cells for a tool call, and for the reason of a session's end.
 MAX_TOOL_CELLS, MAX_REASON_CELLS = 160, 400
@@ -42,6 +46,12 @@ MAX_TOOL_CELLS, MAX_REASON_CELLS = 160, 400
 def print_json(notice: FollowNotice) -> None:
     click.echo(json.dumps(notice.json))
     sys.stdout.flush()
+
+
+#: The notices about something that happened in a session.
+_DatedNotice: TypeAlias = (
+    PromptNotice | TurnNotice | WordsNotice | ToolNotice | DeniedNotice | AsksNotice
+)
 
 
 @dataclass(slots=True)
@@ -82,6 +92,11 @@ class NoticePrinter:
             case ToolNotice():
                 self._head(notice)
                 say(_line(tool_line(notice.tool, notice.argument), MAX_TOOL_CELLS))
+            case DeniedNotice():
+                self._head(notice)
+                denied = with_names_from(denial(notice.by, notice.rule), self.daemon)
+                line = tool_line(notice.tool, notice.argument, denied=denied)
+                say(_line(line, MAX_TOOL_CELLS))
             case AsksNotice():
                 self._tell_asked(notice)
 
@@ -93,9 +108,7 @@ class NoticePrinter:
             say(f"  {_line(f'{number}. {option}', width_here() - 2)}")
         say_hint(f"  {notice.answer}")
 
-    def _head(
-        self, notice: PromptNotice | TurnNotice | WordsNotice | ToolNotice | AsksNotice
-    ) -> None:
+    def _head(self, notice: _DatedNotice) -> None:
         """Print the session's name unless the last lines were about the same session."""
         if self.speaker != notice.session:
             self.speaker = notice.session
@@ -113,9 +126,10 @@ class NoticePrinter:
             if not notice.is_begun:
                 say("  (answered together with the previous one)\n")
             return
-        if turn.how != "finished":
-            say(f"  ({turn.how})")
-        _show_words(turn.answer)
+        note = outcome_note(turn)
+        _show_words(turn.answer, end="" if note else "\n")
+        if note:
+            say(f"  ({note})\n")
         self.speaker = ""
 
     def _tell_left(self, notice: BackgroundNotice) -> None:
@@ -126,19 +140,18 @@ class NoticePrinter:
 
     def _tell_end(self, notice: EndedNotice) -> None:
         self.speaker = ""
-        why = _line(first_line(notice.reason), MAX_REASON_CELLS).removesuffix(".")
-        how = f"{notice.status}, {why}" if why else notice.status
-        if ended := ended_by(SessionInfo(status=notice.status, ended_by=notice.ended_by)):
-            say(f"{notice.name} was {with_names_from(ended, self.daemon)}.")
-            return
-        say(f"{notice.name} has ended: {how}.")
+        ended = SessionInfo(
+            status=notice.status, ended_by=notice.ended_by, reason=notice.reason
+        )
+        how = _line(with_names_from(ending(ended), self.daemon), MAX_REASON_CELLS)
+        say(f"{notice.name} {how}.")
 
 
 def _show_prompt(prompt: str) -> None:
     click.secho(f"❯ {_line(prompt, width_here() - 2)}", bold=is_colourful())
 
 
-def _show_words(words: str) -> None:
+def _show_words(words: str, *, end: str = "\n") -> None:
     """Print an agent's text indented, so that none of it looks like a line of Rookery's.
 
     In a terminal it is folded first, because long lines would continue in column 0.
@@ -146,7 +159,8 @@ def _show_words(words: str) -> None:
     words = plain(words).expandtabs(4)
     if sys.stdout.isatty():
         words = folded(words, width_here() - 2)
-    say_verbatim(textwrap.indent(words, "  ") + "\n" if words else "")
+    if words:
+        say_verbatim(textwrap.indent(words, "  ") + end)
 
 
 def _line(text: str, width: int) -> str:

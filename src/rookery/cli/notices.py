@@ -65,6 +65,16 @@ class ToolNotice(SessionNotice, frozen=True, tag="tool"):
     argument: str = ""
 
 
+class DeniedNotice(SessionNotice, frozen=True, tag="denied"):
+    """A tool call that was shown before did not run."""
+
+    at: str
+    tool: str
+    by: str  #: who or what denied it
+    argument: str = ""
+    rule: str = ""
+
+
 class AsksNotice(SessionNotice, frozen=True, tag="asks"):
     at: str
     activity: str

@@ -11,7 +11,7 @@ from rookery.cli.wrapping import say_wrapped
 from rookery.client.permissions import QuestionInfo, RequestInfo
 from rookery.client.sessions import SessionInfo
 from rookery.model.actors import CLOCK
-from rookery.presentation.deadlines import fallback_of
+from rookery.presentation.fallbacks import fallback_of
 from rookery.presentation.texts import plain
 
 #: Printed instead of commands if a session asks in a terminal without a known pane.

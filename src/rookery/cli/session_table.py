@@ -21,6 +21,7 @@ from rookery.presentation.cells import cut
 from rookery.presentation.folders import short_folders
 from rookery.presentation.order import ranked, tree
 from rookery.presentation.projects import project_folders
+from rookery.presentation.runtimes import runtime_mark
 from rookery.presentation.states import Standing, standing, state_word
 from rookery.presentation.texts import one_line, plain
 
@@ -30,6 +31,9 @@ ROOM_CELLS, ROOM_PART = 30, 0.4
 
 #: Below these widths notes are short, marks are in the last column, and names have no label.
 NOTED_CELLS, MARKED_CELLS, LABELLED_CELLS = 160, 100, 60
+
+#: The narrowest long table with a column for the runtimes; below, marks are shown instead.
+MARKED_LONG_CELLS = 60
 
 #: Cells for the window's name of a session that Rookery did not start.
 MAX_LABEL_CELLS = 16
@@ -44,8 +48,8 @@ _SHORT = Layout(
 
 _LONG = Layout(
     titles=(
-        *("NAME", "ID", "AGENT", "MODEL", "MODE", "STATE", "SINCE", "TOKENS", "COST"),
-        *("PROJECT", "BRANCH", "WHAT"),
+        *("NAME", "ID", "AGENT", "RUNTIME", "MODEL", "MODE", "STATE", "SINCE"),
+        *("TOKENS", "COST", "PROJECT", "BRANCH", "WHAT"),
     ),
     spared=("MODE", "PROJECT", "BRANCH", "SINCE", "MODEL", "TOKENS", "AGENT"),
     shrinking=("PROJECT", "BRANCH", "WHAT"),
@@ -71,6 +75,8 @@ class SessionTable(Struct, frozen=True):
     failures: Mapping[str, str] = field(default_factory=dict)  #: texts of failed turns
     #: Notes about requests that have a deadline, or were missed: in full, and short.
     notes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    #: The project folders by session; those that a filter leaves out may tell of worktrees.
+    projects: Mapping[str, str] = field(default_factory=dict)
     is_tree: bool = False
     is_long: bool = False
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -91,6 +97,9 @@ class SessionTable(Struct, frozen=True):
     def _layout(self, rows: Iterable[Mapping[str, str]], width: int) -> Layout:
         """Return the columns; branches only if there are any."""
         layout = _LONG if self.is_long else _SHORT
+        if width < MARKED_LONG_CELLS:
+            titles = tuple(title for title in layout.titles if title != "RUNTIME")
+            layout = replace(layout, titles=titles)
         if not any(row["BRANCH"] for row in rows):
             titles = tuple(title for title in layout.titles if title != "BRANCH")
             layout = replace(layout, titles=titles)
@@ -106,13 +115,14 @@ class SessionTable(Struct, frozen=True):
         self, ordered: Iterable[tuple[int, ListedSession]], width: int
     ) -> list[dict[str, str]]:
         rows, titles = list[dict[str, str]](), (_LONG if self.is_long else _SHORT).titles
-        projects = project_folders(self.sessions)
-        folders = short_folders({*projects.values()}, own_home())
+        projects = {**project_folders(self.sessions), **self.projects}
+        shown = {projects[each.id] for each in self.sessions}
+        folders = short_folders(shown, own_home())
         by_id = {each.id: each for each in self.sessions}
         for depth, session in ordered:
             row = _row(session, self.now, folders.get(projects[session.id], ""))
             row["NAME"] = "  " * depth + _name(session, width)
-            if (mark := _mark(session)) and width >= MARKED_CELLS:
+            if (mark := self._mark(session, width)) and width >= MARKED_CELLS:
                 row["AGENT"] += f" ({mark})"
             row["WHAT"] = with_names(self._what(session, width), by_id)
             rows.append({title: _cell(row[title]) for title in titles})
@@ -123,11 +133,16 @@ class SessionTable(Struct, frozen=True):
             self.now, self.kept.get(session.id), self.failures.get(session.id, "")
         )
         text = activity(session, around)
-        if (mark := _mark(session)) and width < MARKED_CELLS:
+        if (mark := self._mark(session, width)) and width < MARKED_CELLS:
             text = f"{mark} · {text}"
         if notes := self.notes.get(session.id):
             text = f"[{notes[0] if width >= NOTED_CELLS else notes[1]}] {text}"
         return text
+
+    def _mark(self, session: ListedSession, width: int) -> str:
+        """Return what marks a session, unless the table has a column for its runtime."""
+        has_column = self.is_long and width >= MARKED_LONG_CELLS
+        return "" if has_column else runtime_mark(session)
 
 
 def _row(session: ListedSession, now: datetime, project: str) -> dict[str, str]:
@@ -135,6 +150,7 @@ def _row(session: ListedSession, now: datetime, project: str) -> dict[str, str]:
     return {
         "ID": session.id[:8],
         "AGENT": session.agent,
+        "RUNTIME": session.runtime,
         "MODEL": session.model or "–",
         "MODE": session.permission_mode or "–",
         "STATE": state_word(session),
@@ -144,11 +160,6 @@ def _row(session: ListedSession, now: datetime, project: str) -> dict[str, str]:
         "PROJECT": project,
         "BRANCH": session.branch,
     }
-
-
-def _mark(session: ListedSession) -> str:
-    """Return how a session is known that Rookery did not start."""
-    return session.runtime if session.runtime in {"observed", "headless"} else ""
 
 
 def _name(session: ListedSession, width: int) -> str:

@@ -27,8 +27,10 @@ from rookery.presentation.activity import Surroundings, activity, tool_text
 from rookery.presentation.cells import cut
 from rookery.presentation.next_steps import next_commands
 from rookery.presentation.projects import project_folder
+from rookery.presentation.runtimes import runtime_text
 from rookery.presentation.states import state_with_reason, state_word, status_word
 from rookery.presentation.texts import count, one_line, plain
+from rookery.presentation.turns import outcome_note
 
 #: Lines of the last prompt and of the last answer that are printed.
 MAX_PROMPT_LINES, MAX_ANSWER_LINES = 3, 8
@@ -87,8 +89,8 @@ def _now(daemon: Client, details: DetailsInfo) -> Iterator[Fact]:
 
 
 def _agent(session: ListedSession) -> Iterator[Fact]:
-    how = "" if session.runtime == "tmux" else f" ({session.runtime})"
-    yield "agent", f"{session.agent}{how}"
+    yield "agent", session.agent
+    yield "runtime", runtime_text(session) or session.runtime
     yield "model", session.model
     yield "mode", session.permission_mode
     tokens = f"{session.input_tokens:,} in, {session.output_tokens:,} out"
@@ -149,9 +151,10 @@ def _print_turn(turn: TurnInfo) -> None:
     click.echo()
     for line in _beginning(turn.prompt, MAX_PROMPT_LINES):
         say_wrapped(line, first="❯ ")
-    how = f"({turn.how})" if turn.how not in {"", "finished"} else ""
-    for line in _beginning("\n".join(filter(None, [how, turn.answer])), MAX_ANSWER_LINES):
+    for line in _beginning(turn.answer, MAX_ANSWER_LINES):
         say_wrapped(line, first="  ")
+    if turn.ended_at and (note := outcome_note(turn)):
+        say_wrapped(f"({note})", first="  ")
 
 
 def _beginning(text: str, limit: int) -> list[str]:

@@ -20,7 +20,7 @@ from rookery.cli.report import warn_of_changed_config, warn_of_missing_hooks
 from rookery.cli.workspace_texts import describe_start
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo
-from rookery.client.starts import StartOrder, start_session
+from rookery.client.starts import AUTO_RUNTIME, StartOrder, start_session
 from rookery.environment import FROM_CALLER
 from rookery.home import find_home
 from rookery.model.errors import Answered, BadInput, RookeryError
@@ -99,7 +99,7 @@ _START_OPTIONS = (
     ),
     click.option(
         "--runtime",
-        default="auto",
+        default=AUTO_RUNTIME,
         shell_complete=runtime_names,
         help="tmux, or without a terminal: sdk, acp, codex, opencode. Default: configured.",
     ),

@@ -24,7 +24,8 @@ MIN_BAR_CELLS, MAX_BAR_CELLS = 6, 40
 #: The columns that a narrow terminal leaves out, in this order.
 _SPARED = ("TURNS", "OUTPUT", "INPUT", "SESSIONS")
 
-_ENDED = ("completed", "failed", "killed")
+#: How sessions end, and the words for people.
+_ENDED = {"completed": "completed", "failed": "failed", "killed": "ended on request"}
 
 _NO_PRICE = "– is a cost that is not known. Set prices to estimate it:  rookery stats --help"
 _ESTIMATE = f"{ESTIMATED} is a cost that was estimated with the prices of your configuration."
@@ -64,7 +65,9 @@ def _summary(found: StatisticsInfo) -> Iterator[str]:
     yield f"{launched}, {found.live} live, {count(found.turns, 'turn')}"
     if found.average_seconds is not None:
         ended = ", ".join(
-            f"{found.by_status[each]} {each}" for each in _ENDED if each in found.by_status
+            f"{found.by_status[each]} {words}"
+            for each, words in _ENDED.items()
+            if each in found.by_status
         )
         average = duration(found.average_seconds)
         yield f"Ended: {ended}; {duration(found.total_seconds)} in all, {average} on average"

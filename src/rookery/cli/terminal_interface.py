@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rookery.agents.names import NAMES
+from rookery.agents.names import RUNTIMES
 from rookery.cli.options import examples, pass_client
 from rookery.cli.root import TUI_LIBRARY
 from rookery.cli.start_options import environment_here
@@ -39,7 +39,7 @@ def open_interface(daemon: Client) -> None:
     app.run(
         base.TuiSetup(
             daemon=daemon,
-            agents=NAMES,
+            agents=RUNTIMES,
             program=(sys.executable, "-m", "rookery"),
             folder=str(Path.cwd()),
             environment=environment_here(),

@@ -19,6 +19,7 @@ from rookery.client.sessions import SessionInfo
 from rookery.client.streams import ShownEvent, read_events
 from rookery.model.errors import Answered, RookeryError
 from rookery.presentation.cells import cut
+from rookery.presentation.states import state_note
 from rookery.presentation.texts import one_line
 
 T = TypeVar("T")
@@ -95,8 +96,11 @@ class WaitLine:
         if len(self.names) == 1:
             ((session, name),) = self.names.items()
             tool = self.tools.get(session, "")
-            return f"{name} {self.states[session]} {seconds}" + (f" · {tool}" if tool else "")
-        doing = ", ".join(f"{name} {self.states[each]}" for each, name in self.names.items())
+            state = state_note(self.states[session])
+            return f"{name} {state} {seconds}" + (f" · {tool}" if tool else "")
+        doing = ", ".join(
+            f"{name} {state_note(self.states[each])}" for each, name in self.names.items()
+        )
         return f"{seconds} · {doing}"
 
 

@@ -8,6 +8,9 @@ from rookery.client.decoding import read
 from rookery.client.sessions import SessionInfo
 from rookery.client.transport import Client
 
+#: Leaves the choice of the runtime to the configuration.
+AUTO_RUNTIME = "auto"
+
 
 class StartOrder(Struct, frozen=True, kw_only=True):
     """A session that is to be started."""
@@ -15,7 +18,7 @@ class StartOrder(Struct, frozen=True, kw_only=True):
     agent: str
     project: str
     name: str = ""
-    runtime: str = "auto"
+    runtime: str = AUTO_RUNTIME
     budget_usd: float | None = None
     system_prompt: str = ""
     allowed_tools: list[str] = []
@@ -65,7 +68,7 @@ def start_session(daemon: Client, order: StartOrder) -> SessionInfo:
         for name, value in structs.asdict(order).items()
         if value or name not in _NEWER_KEYS
     }
-    if order.runtime == "auto":
+    if order.runtime == AUTO_RUNTIME:
         del given["runtime"]
     return read(SessionInfo, daemon.post("sessions", **given))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 from sqlite3 import Connection
 
@@ -26,12 +26,12 @@ def note_edits(
     db: Connection,
     journal: Journal,
     session: SessionId,
-    files: Iterable[FileInRepository],
+    files: Sequence[FileInRepository],
     *,
     at: datetime,
 ) -> None:
     """Record the files that a session has changed, and each new overlap with another."""
-    if not sessions.is_live(db, session):
+    if not files or not sessions.is_live(db, session):
         return
     for file in files:
         for other in overlaps.note_edit(db, session, file, at=at):

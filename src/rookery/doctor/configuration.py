@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rookery.config import Settings, check_agents, load
@@ -12,6 +13,9 @@ from rookery.permissions.rules_file import RulesFile, read
 
 #: The commands after which a changed configuration is used.
 RESTART = "rookery down; rookery up -d"
+
+#: Changed settings that are named.
+MAX_NAMED_KEYS = 5
 
 
 def check_config(home: Home) -> Check:
@@ -29,10 +33,37 @@ def check_next_config(home: Home, used: Settings) -> Check:
     if not (check := check_config(home)).ok:
         detail = f"{check.detail} The daemon uses what it read before; it cannot restart."
         return replace(check, detail=detail, advice="rookery config check")
-    if load(home.settings) != used:
-        detail = f"{home.settings} has changed since the daemon started"
+    if keys := changed_keys(used, load(home.settings)):
+        detail = f"{home.settings} has changed since the daemon started: {_listed(keys)}"
         return Check("config", ok=False, detail=detail, advice=RESTART)
     return check
+
+
+def change_note(name: str, used: Settings, now: Settings) -> str:
+    """Return which settings of a file have changed, and what to do; empty if none have."""
+    keys = changed_keys(used, now)
+    changed = f"{name} has changed since the daemon started: {_listed(keys)}."
+    return f"{changed} To use it:  {RESTART}" if keys else ""
+
+
+def changed_keys(before: Settings, after: Settings) -> list[str]:
+    """Return the names of the settings that differ; their values may be secret."""
+    old, new = (dict(_flat(each.model_dump(mode="json"))) for each in (before, after))
+    return sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
+
+
+def _flat(settings: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _listed(keys: Sequence[str]) -> str:
+    more = len(keys) - MAX_NAMED_KEYS
+    rest = f" and {more} more" if more > 0 else ""
+    return ", ".join(keys[:MAX_NAMED_KEYS]) + rest
 
 
 def rules_in_force(book: RulesFile) -> Check:

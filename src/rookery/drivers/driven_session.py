@@ -22,6 +22,7 @@ from rookery.drivers.events import (
     FellSilent,
     ProcessStarted,
     PromptTaken,
+    TextAdded,
     ToolBegan,
     ToolEnded,
     TurnOver,
@@ -46,7 +47,7 @@ class DrivenSession:
     """Runs a driver, stores its events, and passes prompts and answers to it once each."""
 
     def __init__(self, start: Start, events: EventWriter, changed: Callable[[], None]) -> None:
-        """Call ``changed`` after each event."""
+        """Call ``changed`` whenever events were stored."""
         self.start = start
         self.driver: Driver | None = None
         self.is_lost = False  #: it is over, and its event file does not say so
@@ -104,17 +105,24 @@ class DrivenSession:
             start.session, start.argv, start.environment, Path(start.folder), start.options
         )
 
-    def report(self, event: Event) -> None:
-        """Store an event, and act on it."""
+    def report(self, *events: Event) -> None:
+        """Store events, and act on them."""
+        if not events:
+            return
         if self._process is None and self.driver and (pid := self.driver.pid):
             self._process = pid
             self._events.append(ProcessStarted(pid))
-        self._note(event)
-        self._events.append(event)
+        for event in events:
+            self._note(event)
+        if not isinstance(events[-1], FellSilent):
+            self._set_silence_timer()
+        self._events.append(*events)
         self._changed()
 
     def _note(self, event: Event) -> None:
         match event:
+            case TextAdded():  # the most frequent one
+                pass
             case Up():
                 self._is_up = True
             case PromptTaken():
@@ -131,8 +139,6 @@ class DrivenSession:
                 self._end_after_turn(event)
             case _:
                 pass
-        if not isinstance(event, FellSilent):
-            self._set_silence_timer()
 
     def _set_silence_timer(self) -> None:
         if self._silence:

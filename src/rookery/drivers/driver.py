@@ -29,8 +29,14 @@ class DriverLaunch:
 class DriverContext(Protocol):
     """What a driver reports to, and asks."""
 
-    def report(self, event: Event) -> None:
-        """Store an event. Order is kept; it is on disk when this returns."""
+    def report(self, *events: Event) -> None:
+        """Store events with one write. Order is kept; they are in the file when this returns.
+
+        What one read of the agent's output brought may be reported at once: while it is not
+        reported, a kill loses no more than if it had not been read. So it must be reported
+        before the host writes to the agent or to the daemon because of it, and before the
+        driver waits again.
+        """
         ...
 
     async def ask(self, asked: Asked) -> AgentAnswer:

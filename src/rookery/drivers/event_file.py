@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -19,6 +19,9 @@ _log = logging.getLogger(__name__)
 
 SUFFIX = ".events"
 
+#: Bytes that are decoded at once.
+_CHUNK_BYTES = 2**20
+
 
 def path_of(folder: Path, session: str) -> Path:
     """Return the event file of a session."""
@@ -26,7 +29,7 @@ def path_of(folder: Path, session: str) -> Path:
 
 
 class EventWriter:
-    """Appends events, numbered from 1. One write call each: a kill leaves whole lines."""
+    """Appends events, numbered from 1."""
 
     def __init__(self, path: Path) -> None:
         # A new file: a session that starts again after its host was killed begins anew.
@@ -34,16 +37,19 @@ class EventWriter:
         self._file = os.open(path, flags, 0o600)
         self._number = 0
 
-    def append(self, event: Event) -> None:
-        """Write an event. Raises ``OSError``, for instance if the disk is full."""
-        entry = EventEntry(self._number + 1, datetime.now(UTC).isoformat(), event)
-        line = encode(entry)
-        written = os.write(self._file, line)
-        if written < len(line):  # a full disk took a part of it
-            size = os.fstat(self._file).st_size
-            os.ftruncate(self._file, size - written)
-            raise OSError(f"only {written} of {len(line)} bytes of an event could be written")
-        self._number += 1
+    def append(self, *events: Event) -> None:
+        """Write events with one call. Raises ``OSError``, for instance if the disk is full."""
+        at, first = datetime.now(UTC).isoformat(), self._number + 1
+        lines = encode([EventEntry(first + n, at, event) for n, event in enumerate(events)])
+        written = os.write(self._file, lines)
+        if written == len(lines):
+            self._number += len(events)
+            return
+        # A full disk took a part of them: those that it took as a whole stay.
+        whole = lines.rfind(b"\n", 0, written) + 1
+        os.ftruncate(self._file, os.fstat(self._file).st_size - (written - whole))
+        self._number += lines.count(b"\n", 0, whole)
+        raise OSError(f"only {written} of {len(lines)} bytes of events could be written")
 
     def close(self) -> None:
         os.close(self._file)
@@ -56,23 +62,33 @@ class EventReader:
         self._path = path
         self._offset = 0
 
-    def read(self) -> Iterator[EventEntry]:
-        """Yield the entries that were added since the last call; none if there is no file.
+    def read(self) -> list[EventEntry]:
+        """Return the entries that were added since the last call; none if there is no file.
 
         A damaged line is left out: those before and after it are still true.
         """
+        entries: list[EventEntry] = []
         try:
             with self._path.open("rb") as file:
                 file.seek(self._offset)
-                for line in file:
-                    if not line.endswith(b"\n"):
-                        return  # it is being written
-                    self._offset += len(line)
-                    try:
-                        entry = decode(line)
-                    except msgspec.MsgspecError as error:
-                        _log.warning("A line of %s is damaged: %s", self._path, error)
-                    else:
-                        yield entry
+                while lines := _whole_lines(file):
+                    self._offset += len(lines)
+                    entries += self._decode(lines)
         except FileNotFoundError:
-            return
+            pass
+        return entries
+
+    def _decode(self, lines: bytes) -> list[EventEntry]:
+        try:
+            return decode(lines)
+        except msgspec.MsgspecError as error:
+            if b"\n" not in lines:
+                _log.warning("A line of %s is damaged: %s", self._path, error)
+                return []
+        return [entry for line in lines.split(b"\n") for entry in self._decode(line)]
+
+
+def _whole_lines(file: BinaryIO) -> bytes:
+    """Return the next lines, without the last one if it is still being written."""
+    lines = file.read(_CHUNK_BYTES) + file.readline()
+    return lines[: lines.rfind(b"\n") + 1]

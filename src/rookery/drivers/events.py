@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -96,6 +96,7 @@ class Asked(_Event, frozen=True, tag="asked"):
     subagent: str = ""
     basis: Basis = "person"
     method: str = ""  #: the request of the protocol that carries it out: rules may name it, too
+    folder: str = ""  #: where it would run; empty for the session's project folder
 
 
 class AskingEnded(_Event, frozen=True, tag="asking-ended"):
@@ -185,12 +186,13 @@ _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(EventEntry)
 
 
-def encode(entry: EventEntry) -> bytes:
+def encode(entries: Sequence[EventEntry]) -> bytes:
+    """Return the lines of entries."""
     try:
-        return _ENCODER.encode(entry) + b"\n"
+        return _ENCODER.encode_lines(entries)
     except UnicodeEncodeError:  # some agents cut their texts within a character
-        fields = _with_whole_characters(msgspec.to_builtins(entry))
-        return _ENCODER.encode(fields) + b"\n"
+        fields = _with_whole_characters(msgspec.to_builtins(entries))
+        return _ENCODER.encode_lines(fields)
 
 
 def _with_whole_characters(value: Any) -> Any:  # noqa: ANN401 - JSON
@@ -209,6 +211,6 @@ def _with_whole_characters(value: Any) -> Any:  # noqa: ANN401 - JSON
             return value
 
 
-def decode(line: bytes) -> EventEntry:
-    """Read one line. Raises ``msgspec.DecodeError``, for instance for half a line."""
-    return _DECODER.decode(line)
+def decode(lines: bytes) -> list[EventEntry]:
+    """Read lines. Raises ``msgspec.DecodeError``, for instance for half a line."""
+    return _DECODER.decode_lines(lines)

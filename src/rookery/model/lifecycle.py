@@ -86,7 +86,13 @@ def advance(state: SessionState, fact: facts.Fact) -> SessionState:
         case facts.EndRequested(_, by):
             return SessionState(Status.CLOSING, None, f"asked to end by {by}")
         case _:
-            return _act(state, fact)
+            return state if type(fact) in _STATELESS else _act(state, fact)
+
+
+#: The most frequent facts that change no state. ``_act`` would compare each with all others.
+_STATELESS: frozenset[type[facts.Fact]] = frozenset(
+    {facts.Noted, facts.UsageReported, facts.ToolUsed, facts.MessageWritten}
+)
 
 
 def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, PLR0911 - a table

@@ -14,6 +14,7 @@ from rookery.model.facts import SessionId
 from rookery.model.folders import runs_command, working_folders
 from rookery.model.reason_texts import in_one_line
 from rookery.model.short_texts import shortened
+from rookery.model.tool_inputs import telling
 from rookery.model.variables import in_words, variables_of
 
 RequestId = NewType("RequestId", str)
@@ -131,9 +132,8 @@ class Call:
         place = f" in {in_one_line(self.elsewhere)}" if self.elsewhere else ""
         variables = variables_of(self.input)
         given = f" with {in_one_line(in_words(variables))}" if variables else ""
-        text = (
-            f"May it use {self.tool}{place}{given}? {in_one_line(telling(self.input))}".rstrip()
-        )
+        about = in_one_line(telling(self.input, self.tool))
+        text = f"May it use {self.tool}{place}{given}? {about}".rstrip()
         return f"{text}{self._runs}"
 
     @property
@@ -167,22 +167,14 @@ class Stop:
     goes_on: bool  #: it was already made to continue, by Rookery or by another hook
 
 
-#: The most informative fields of a tool's input, best first.
+#: The fields that a rule or a dialog is about, in the order in which they are searched: where a
+#: tool works comes before what it looks for. ``tool_inputs`` chooses what people are shown.
 TELLING = ("command", "file_path", "filePath", "path", "url", "pattern", "query", "prompt")
 
 
 def telling_field(tool_input: Mapping[str, Any]) -> str:
-    """Return the name of the most informative field of a call; empty if it has none."""
+    """Return the name of the field that a rule for a call is about; empty if it has none."""
     return next((name for name in TELLING if name in tool_input), "")
-
-
-def telling(tool_input: Mapping[str, Any]) -> str:
-    """Return the most informative field of a call, such as its command; else all input."""
-    value = tool_input.get(telling_field(tool_input), "")
-    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    return text or (
-        json.dumps(dict(tool_input), ensure_ascii=False, default=str) if tool_input else ""
-    )
 
 
 #: Tools whose ``description`` is a comment of the agent; for others it is normal input.

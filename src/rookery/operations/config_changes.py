@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rookery.config import check_agents, load
-from rookery.doctor.configuration import RESTART
+from rookery.doctor.configuration import change_note
 from rookery.model.errors import AgentUnknown, ConfigBroken
 from rookery.operations.context import Context
 
@@ -21,9 +21,7 @@ def config_note(context: Context) -> str:
         check_agents(changed)
     except (ConfigBroken, AgentUnknown) as error:
         return f"The configuration has an error; the daemon cannot restart: {error}"
-    if changed == context.settings:
-        return ""
-    return f"{path.name} has changed since the daemon started. To use it:  {RESTART}"
+    return change_note(path.name, context.settings, changed)
 
 
 def _changed_at(path: Path) -> float | None:

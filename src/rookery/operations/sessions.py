@@ -30,6 +30,7 @@ from rookery.operations.long_poll import until
 from rookery.operations.lost_sessions import count_lost
 from rookery.operations.operation import Nothing, OfSession, Params
 from rookery.permissions.project_files import in_thread
+from rookery.presentation.states import does, status_word
 from rookery.sessions import commands
 from rookery.store import audit, backlog, flags, overlaps, present_sessions, tool_calls, turns
 from rookery.store import dialogs as stored_dialogs
@@ -193,17 +194,15 @@ async def show(context: Context, caller: Caller, params: OfSession) -> Session:
 def require_alive(session: Session) -> None:
     """Refuse a session that is over. Raises ``SessionOver``."""
     if session.status.is_over:
-        name, why = session.name, f"{session.status}: {first_line(session.reason)}"
+        name, how = session.name, status_word(session.status)
+        why = f"{how}: {first_line(session.reason)}"
         raise SessionOver(f"{name} ({why}). See it with:  rookery output {name}")
 
 
 def doing(session: Session) -> str:
     """Return what a session does, as a phrase that follows its name."""
-    asks = {Activity.PERMISSION: "asks for permission", Activity.QUESTION: "asks a question"}
-    state = session.activity or session.status
-    does = asks.get(session.activity) if session.activity else None
     reason = f" ({first_line(session.reason)})" if session.reason else ""
-    return f"{does or f'is {state}'}{reason}"
+    return f"{does(session.activity or session.status)}{reason}"
 
 
 async def show_turns(context: Context, caller: Caller, params: TurnsParams) -> Turns:

@@ -74,10 +74,20 @@ class Reported:
 
 
 @dataclass(frozen=True, slots=True)
+class TextsReported:
+    """The session's own stream reported these texts of its answer, and nothing in between."""
+
+    session: SessionId
+    texts: tuple[str, ...]
+    number: int  #: the position of the last one in the stream; those before it have no gaps
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ReportedTogether:
     """What streams have reported since the last sighting: recorded in one transaction."""
 
-    reports: tuple[Reported, ...]
+    reports: tuple[Reported | TextsReported, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,7 @@ class AgentAsked:
     #: (``unasked``); nothing, unless a rule denies (``granted``).
     basis: Literal["person", "unasked", "granted"] = "person"
     method: str = ""  #: the protocol's own name of the request, which rules may use as well
+    folder: str = ""  #: where it would run; empty for the session's project folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +134,7 @@ Sighting: TypeAlias = (
     | Skipped
     | Unsuspended
     | Reported
+    | TextsReported
     | ReportedTogether
     | AgentAsked
     | AgentStoppedAsking

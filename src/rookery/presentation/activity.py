@@ -91,12 +91,9 @@ def _idle(session: ListedSession, queued: WaitingInfo | None) -> str:
 
 
 def _answer(session: ListedSession) -> str:
-    """Return the first line of the last answer; else how the last turn ended."""
-    if session.last_answer:
-        return session.last_answer
-    if session.last_outcome == "interrupted":
-        return f"interrupted: {_subject(session)}"
-    return _subject(session)
+    """Return the first line of the last answer; else the prompt, and how its turn ended."""
+    text = session.last_answer or _subject(session)
+    return f"interrupted: {text}" if session.last_outcome == "interrupted" else text
 
 
 def _subject(session: ListedSession) -> str:

@@ -78,10 +78,30 @@ def state_with_reason(session: SessionInfo) -> str:
     return f"{state_word(session)}: {reason}" if reason else state_word(session)
 
 
+#: The verb phrases of the states in which a session waits for its person.
+_ASKS = {"permission": "asks for permission", "question": "asks a question"}
+
+
 def does(state: str) -> str:
     """Return the verb phrase for a state, to follow the session's name."""
-    asks = {"permission": "asks for permission", "question": "asks a question"}
-    return asks.get(state, f"is {state}")
+    return _ASKS.get(state, f"is {status_word(state)}")
+
+
+def state_note(state: str) -> str:
+    """Return a state for a list of sessions within a sentence, beside their names."""
+    return _ASKS.get(state, status_word(state))
+
+
+def ending(session: SessionInfo) -> str:
+    """Return the verb phrase for how a session ended and why, to follow its name.
+
+    If another session ended it, the text contains that session's id.
+    """
+    if ended := ended_by(session):
+        return f"was {ended}"
+    verb = "has failed" if session.status == "failed" else "has ended"
+    reason = first_line(session.reason).removesuffix(".")
+    return f"{verb}: {reason}" if reason else verb
 
 
 def ended_by(session: SessionInfo) -> str:

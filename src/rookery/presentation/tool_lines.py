@@ -10,9 +10,17 @@ from rookery.presentation.texts import plain
 MAX_COMMAND_CELLS, MAX_PATH_CELLS = 80, 60
 
 
-def tool_line(tool: str, argument: str, *, is_full: bool = False) -> str:
-    """Return a tool call as one line; unless ``is_full``, its argument is shortened."""
+#: Precedes a tool call, and one that was denied.
+CALL, DENIED_CALL = "🔧", "✗"
+
+
+def tool_line(tool: str, argument: str, *, denied: str = "", is_full: bool = False) -> str:
+    """Return a tool call as one line; unless ``is_full``, its argument is shortened.
+
+    ``denied`` says who or what denied the call; it then looks unlike one that ran.
+    """
     if not is_full:
         is_path = not any(each.isspace() for each in argument.strip())
         argument = cut(argument.strip(), MAX_PATH_CELLS if is_path else MAX_COMMAND_CELLS)
-    return f"🔧 {' '.join(plain(tool_text(tool, argument)).split())}"
+    text = " ".join(plain(tool_text(tool, argument)).split())
+    return f"{DENIED_CALL} {text}  ({denied})" if denied else f"{CALL} {text}"

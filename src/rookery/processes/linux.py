@@ -23,6 +23,9 @@ _BUSY_WAITS = frozenset(
 #: Bytes that nearly all /proc files of a process fit in.
 _USUAL_BYTES = 64 * 1024
 
+#: Bytes that every stat file of a process fits in: a short name and some fifty numbers.
+_STAT_BYTES = 4 * 1024
+
 #: Bytes of one process's environment that are searched.
 MAX_ENVIRONMENT_BYTES = 1024 * 1024
 
@@ -132,8 +135,14 @@ class ProcSystem:
 
 def _stat(pid: int) -> list[str]:
     """Return the fields of a process's stat file, from its state on. Raises ``OSError``."""
+    # One read: the kernel writes this file at once, and every hook call reads it.
+    descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        content = os.read(descriptor, _STAT_BYTES)
+    finally:
+        os.close(descriptor)
     # The name before it may contain blanks and brackets.
-    return _read(f"/proc/{pid}/stat").decode(errors="replace").rpartition(")")[2].split()
+    return content.decode(errors="replace").rpartition(")")[2].split()
 
 
 def _target(link: Path) -> str:

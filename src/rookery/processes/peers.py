@@ -19,6 +19,9 @@ _SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2
 #: The size of macOS's ``struct xucred``: version, uid, number of groups and 16 groups.
 _XUCRED_BYTES = 76
 
+#: Linux's ``struct ucred``: pid, uid and gid.
+_UCRED = struct.Struct("3i")
+
 
 @dataclass(frozen=True, slots=True)
 class Peer:
@@ -40,9 +43,8 @@ UNKNOWN = Peer(0, -1)
 def peer_of(connection: socket.socket) -> Peer:
     """Return the peer of a connected unix socket."""
     if hasattr(socket, "SO_PEERCRED"):
-        size = struct.calcsize("3i")
-        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-        pid, uid, _ = struct.unpack("3i", credentials)
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
+        pid, uid, _ = _UCRED.unpack(credentials)
         return Peer(pid, uid)
     if sys.platform == "darwin":
         user = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)

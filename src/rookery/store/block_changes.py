@@ -57,5 +57,11 @@ def _of_tools(fact: Fact) -> Block | None:
 
 def _last_text(db: Connection, session: SessionId) -> str:
     """Return the last text since the last prompt; empty if there is none."""
-    said = blocks.last(db, session, 1, kinds=(BlockKind.PROMPT, BlockKind.TEXT))
-    return said[0].text if said and said[0].kind is BlockKind.TEXT else ""
+    last = db.execute(_LAST_SAID, (session,)).fetchone()
+    return str(last["text"]) if last and last["kind"] == BlockKind.TEXT else ""
+
+
+_LAST_SAID = f"""
+    select kind, text from blocks where session = ?
+        and kind in ('{BlockKind.PROMPT}', '{BlockKind.TEXT}') order by number desc limit 1
+"""

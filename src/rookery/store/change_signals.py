@@ -33,7 +33,7 @@ class NewEntry(NamedTuple):
 
 
 class NewBlock(NamedTuple):
-    """A block that was just written."""
+    """The last block of a session, if one was just written."""
 
     id: int
     session: str
@@ -66,7 +66,7 @@ def news_after(db: Connection, last: Written) -> NewRows:
     # One statement: it is part of each commit.
     rows = db.execute(
         "select seq, session, kind from entries where seq > ?"
-        " union all select id, session, null from blocks where id > ?",
+        " union all select max(id), session, null from blocks where id > ? group by session",
         last,
     )
     entries: list[NewEntry] = []

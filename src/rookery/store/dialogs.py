@@ -104,7 +104,9 @@ def outlives_turn(db: Connection, request: RequestId) -> bool:
 def awaited(db: Connection, session: SessionId) -> list[Request]:
     """Return the open requests of a session for which hooks wait, oldest first."""
     rows = db.execute(
-        f"select id from requests where session = ? and {_AWAITED} order by asked_at",
+        # Without this index, SQLite searches all requests that the session ever had.
+        "select id from requests indexed by requests_open"
+        f" where session = ? and {AWAITED} order by asked_at",
         (session,),
     ).fetchall()
     return [requests.get(db, RequestId(row["id"])) for row in rows]
@@ -112,13 +114,16 @@ def awaited(db: Connection, session: SessionId) -> list[Request]:
 
 def is_awaited_by_subagent(db: Connection, session: SessionId) -> bool:
     """Return whether a hook of a session's subagents waits for an answer."""
-    query = f"select 1 from requests where session = ? and {_OF_SUBAGENT} limit 1"
+    query = (
+        "select 1 from requests indexed by requests_open"
+        f" where session = ? and {_OF_SUBAGENT} limit 1"
+    )
     return db.execute(query, (session,)).fetchone() is not None
 
 
 #: A request for which a hook waits; and one for which a subagent's hook waits.
-_AWAITED = "outcome = 'open' and hook is not null and not handed"
-_OF_SUBAGENT = f"{_AWAITED} and subagent <> ''"
+AWAITED = "outcome = 'open' and hook is not null and not handed"
+_OF_SUBAGENT = f"{AWAITED} and subagent <> ''"
 
 
 def _is(db: Connection, request: RequestId, column: str) -> bool:

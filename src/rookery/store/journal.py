@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -24,6 +24,10 @@ _NAMES = {fact: name for name, fact in KINDS.items()}
 #: Maximum entries given to a lagging reader in one transaction, so that other writers need not
 #: wait for the whole backlog.
 PAGE_ENTRIES = 200
+
+#: Readers of an entry that first run in one savepoint: most never fail, and each savepoint
+#: takes as long as a query.
+SEVERAL = 2
 
 #: Maximum characters stored of each text field; the transcript has the full text.
 MAX_TEXT_CHARACTERS = 64_000
@@ -115,10 +119,27 @@ class Journal:
     def _run_caught_up_readers(self, db: Connection, entry: Entry) -> None:
         # In the writer's transaction: reactions need no commit of their own, and no caller
         # ever sees a fact without its consequences.
-        kind = type(entry.fact)
-        for name, reader in self.readers.items():
-            if name in self._caught_up and kind in reader.hears:
+        kind, caught_up = type(entry.fact), self._caught_up
+        names = [
+            name
+            for name, reader in self.readers.items()
+            if kind in reader.hears and name in caught_up
+        ]
+        if len(names) < SEVERAL or not self._run_together(db, names, entry):
+            for name in names:
                 self._run_reader(db, name, entry)
+
+    def _run_together(self, db: Connection, readers: Sequence[str], entry: Entry) -> bool:
+        """Run readers in one savepoint; undo all and return False if one of them fails."""
+        try:
+            with savepoint(db):
+                for name in readers:
+                    self.readers[name].react(db, entry)
+        except Exception:
+            if not db.in_transaction:
+                raise
+            return False
+        return True
 
     def _run_reader(self, db: Connection, reader: str, entry: Entry) -> None:
         try:

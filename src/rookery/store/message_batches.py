@@ -207,9 +207,11 @@ def _unproved(db: Connection, recipient: SessionId) -> Iterator[Parcel]:
     """Yield the parcels without proof; newest first, as the same text may be sent again."""
     rows = db.execute(
         "select * from messages indexed by messages_unproved where recipient = ?"
-        " and step in ('sending', 'pasted', 'submitted', 'unsure') order by parcel desc, id",
+        " and step in ('sending', 'pasted', 'submitted', 'unsure')",
         (recipient,),
     ).fetchall()
+    # Sorted here: there is rarely a row, and SQLite prepares to sort for every turn.
+    rows.sort(key=lambda row: (-row["parcel"], row["id"]))
     for parcel, group in groupby(rows, key=itemgetter("parcel")):
         yield _parcel(parcel, list(group))
 

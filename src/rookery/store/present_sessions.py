@@ -13,8 +13,9 @@ import msgspec
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.money import in_dollars
-from rookery.model.permissions import DIALOG, Call, telling
+from rookery.model.permissions import DIALOG, Call
 from rookery.model.present_sessions import PresentSession
+from rookery.model.tool_inputs import telling
 from rookery.store.sessions import IS_RESUMED, LIVE, session_values
 
 #: Characters of a prompt or an answer in which its first line is searched.
@@ -144,7 +145,7 @@ def _asked(request: Row, project: str) -> dict[str, str]:
         return {}
     call = Call(request["tool"], json.loads(request["input"]), folder=request["folder"])
     elsewhere = call.seen_from(project).elsewhere
-    argument = call.plan or telling(call.input)
+    argument = call.plan or telling(call.input, call.tool)
     return {"asked_tool": call.tool, "asked_argument": argument, "asked_folder": elsewhere}
 
 

@@ -38,19 +38,18 @@ def read(db: Connection, session: SessionId) -> SessionRow:
     return SessionRow(state, origin, background, bool(is_prompted), runtime)
 
 
+#: Numbered parameters: binding them by name takes a sixth of the statement's time.
 _SET_ACTIVITY = """
-update sessions set activity = :activity, reason = :reason, since = coalesce(:since, since),
- last_activity_at = :now, last_input_origin = :origin, background = :background
- where id = :id"""
+update sessions set activity = ?2, reason = ?3, since = coalesce(?4, since),
+ last_activity_at = ?5, last_input_origin = ?6, background = ?7 where id = ?1"""
 
 #: Any first report of a headless agent proves that it is up; its start may be missed. In a
 #: terminal, a dialog can be seen before the agent is up.
 _SET_STATUS = """
-update sessions set status = :status, activity = :activity, reason = :reason,
- since = :now, last_activity_at = :now, ended_at = iif(:over, :now, null),
- last_input_origin = :origin, background = :background,
- started_at = iif(:status = 'running' and runtime = :headless,
- coalesce(started_at, :now), started_at) where id = :id"""
+update sessions set activity = ?2, reason = ?3, since = coalesce(?4, since),
+ last_activity_at = ?5, last_input_origin = ?6, background = ?7,
+ status = ?8, ended_at = iif(?9, ?5, null), started_at = iif(?8 = 'running' and runtime = ?10,
+ coalesce(started_at, ?5), started_at) where id = ?1"""
 
 
 #: An agent may call several tools at once: only the end of the last one is stored.
@@ -78,21 +77,21 @@ def project(
     if is_same and (origin, background) == (before.input_origin, before.background):
         _note_activity(db, fact, now)
     else:
-        values = {
-            "id": fact.session,
-            "status": after.status,
-            "activity": after.activity,
-            "reason": after.reason,
-            "since": None if is_same else now,
-            "now": now,
-            "origin": origin,
-            "background": background,
-            "over": after.status.is_over,
-            "headless": HEADLESS,
-        }
+        set_since = None if is_same else now
+        values = (
+            fact.session,
+            after.activity,
+            after.reason,
+            set_since,
+            now,
+            origin,
+            background,
+        )
         # Without the column ``status``, as usually, its indexes need no update.
-        keeps_status = after.status is before.state.status
-        db.execute(_SET_ACTIVITY if keeps_status else _SET_STATUS, values)
+        if after.status is before.state.status:
+            db.execute(_SET_ACTIVITY, values)
+        else:
+            db.execute(_SET_STATUS, (*values, after.status, after.status.is_over, HEADLESS))
         if isinstance(fact, facts.ToolUsed):
             _note_activity(db, fact, now)
     if type(fact) in _KEPT:

@@ -79,12 +79,9 @@ def project(db: Connection, fact: Fact, known: FactContext) -> bool:
 
 def _begin(db: Connection, fact: facts.TurnStarted, known: FactContext) -> bool:
     """Open a turn, unless the prompt is part of an open one. Return whether it is new."""
-    latest = db.execute(
-        "select prompt from turns where session = ? order by started_by desc limit 1",
-        (fact.session,),
-    ).fetchone()
+    is_unprompted = not (fact.resumes or known.was_idle) and _is_unprompted(db, fact.session)
     if _joins_open_turn(db, fact, known):
-        return not fact.resumes and latest is not None and not latest["prompt"]
+        return is_unprompted
     if fact.is_only_one:
         # A refusal at the keyboard may have ended earlier turns without a hook.
         unanswered = _numbers(db, fact.session)
@@ -107,6 +104,15 @@ def _begin(db: Connection, fact: facts.TurnStarted, known: FactContext) -> bool:
     )
     session_days.add_turn(db, fact.session, at=known.at)
     return not fact.resumes
+
+
+def _is_unprompted(db: Connection, session: SessionId) -> bool:
+    """Return whether the start of the latest turn was seen and its prompt is not known yet."""
+    latest = db.execute(
+        "select prompt from turns where session = ? order by started_by desc limit 1",
+        (session,),
+    ).fetchone()
+    return latest is not None and not latest["prompt"]
 
 
 def _joins_open_turn(db: Connection, fact: facts.TurnStarted, known: FactContext) -> bool:

@@ -140,7 +140,7 @@ class Intake:
             for fact in stop_hooks.with_unseen_prompt(db, unreported, prompt):
                 self._write(db, fact, at=at)
             note_edits(db, self.journal, session, edits, at=at)
-            self.permissions.ask_again(db, session)
+            self._ask_again(db, sending)
             self._bring_up(db, sending)
             ruling = self._consider(db, hooks, hook, session, call)
             evidence.note_state(db, session, "hook", at=at, detail=sender.event)
@@ -265,6 +265,12 @@ class Intake:
         is_new = sender.model not in {"", sending.model} and not sender.is_new
         if is_new and sending.is_live:
             self.journal.append(db, ModelChosen(sending.session, sender.model))
+
+    def _ask_again(self, db: Connection, sending: Sending) -> None:
+        """Record again the requests that hooks waited for before this call."""
+        # Few sessions have any: the query for them would be a tenth of the transaction's time.
+        if sending.has_waiting_hooks:
+            self.permissions.ask_again(db, sending.session)
 
     def _bring_up(self, db: Connection, sending: Sending) -> None:
         """Mark a headless agent as up once it has reported anything."""

@@ -40,7 +40,7 @@ class ProtocolRequests:
         sender = Sender(
             agent=session.agent,
             native_id=session.native_id or NativeId(""),
-            cwd=session.project_path,
+            cwd=asked.folder or session.project_path,
             event="",
         )
         call = await self.reader.complete(_read_call(asked, agent), sender)

@@ -35,6 +35,7 @@ from rookery.ports.sightings import (
     ReportedTogether,
     Sighting,
     Skipped,
+    TextsReported,
     Unsuspended,
     Vanished,
 )
@@ -52,7 +53,7 @@ _log = logging.getLogger(__name__)
 ERROR_BACKOFF_S = 5.0
 
 #: Sightings that are retried before the next one is recorded, which builds on them.
-_IN_ORDER = (Reported, ReportedTogether, AgentStoppedAsking, Finished)
+_IN_ORDER = (Reported, TextsReported, ReportedTogether, AgentStoppedAsking, Finished)
 
 #: The signals that programs get when their terminal goes or the computer is shut down.
 _SHUTDOWN_SIGNALS = frozenset({signal.SIGHUP, signal.SIGTERM})
@@ -140,6 +141,7 @@ class ScreenWatch:
                 await self.screens.read_quiet(session)
             case (
                 Reported()
+                | TextsReported()
                 | ReportedTogether()
                 | AgentAsked()
                 | AgentStoppedAsking()

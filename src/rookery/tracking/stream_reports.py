@@ -17,6 +17,7 @@ from rookery.ports.sightings import (
     Finished,
     Reported,
     ReportedTogether,
+    TextsReported,
 )
 from rookery.sessions import record_end
 from rookery.store import blocks, driven_streams, evidence, senders, sessions
@@ -27,8 +28,11 @@ from rookery.tracking.protocol_requests import ProtocolRequests
 
 #: What is seen of a driven session, and of no other.
 StreamSighting: TypeAlias = (
-    Reported | ReportedTogether | AgentAsked | AgentStoppedAsking | Finished
+    Reported | TextsReported | ReportedTogether | AgentAsked | AgentStoppedAsking | Finished
 )
+
+#: What is recorded by its number.
+Report: TypeAlias = Reported | TextsReported
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class StreamReports:
 
     async def record(self, sighting: StreamSighting) -> None:
         match sighting:
-            case Reported():
+            case Reported() | TextsReported():
                 await self.database.write(partial(self._record_all, reports=(sighting,)))
             case ReportedTogether(reports):
                 await self.database.write(partial(self._record_all, reports=reports))
@@ -53,23 +57,28 @@ class StreamReports:
             case _:
                 assert_never(sighting)
 
-    def _record_all(self, db: Connection, reports: Sequence[Reported]) -> None:
+    def _record_all(self, db: Connection, reports: Sequence[Report]) -> None:
         """Record events of several sessions, each unless it was recorded before."""
-        by_session: dict[SessionId, list[Reported]] = {}
+        by_session: dict[SessionId, list[Report]] = {}
         for each in reports:
             by_session.setdefault(each.session, []).append(each)
         for session, told in by_session.items():
             recorded = driven_streams.last_number(db, session)
             new = [each for each in told if each.number > recorded or not each.number]
             if new:
-                self._record_of_session(db, session, new)
+                self._record_of_session(db, session, new, recorded)
 
     def _record_of_session(
-        self, db: Connection, session: SessionId, reports: Sequence[Reported]
+        self, db: Connection, session: SessionId, reports: Sequence[Report], recorded: int
     ) -> None:
         detail, at = "output", self.journal.clock.now()
         for each in reports:
             at = each.at or at
+            if isinstance(each, TextsReported):
+                # The file may be read again from its beginning, with more texts together.
+                new = each.texts[-(each.number - recorded) :]
+                blocks.append_texts(db, session, new, at=at)
+                continue
             self._record(db, each, at=at)
             if each.facts:
                 detail = type(each.facts[-1]).__name__

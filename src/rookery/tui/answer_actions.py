@@ -32,11 +32,24 @@ class AnswerActions(BoardScreen):
     """Answers the request that is shown, by its id."""
 
     _changed_at = 0.0  #: when another request took the place of the shown one by itself
+    _reordered_at = 0.0  #: when rows of the list came, went or changed places
     _answered: frozenset[str] = frozenset()  #: requests that were answered here
 
     def note_request(self, *, before: RequestInfo | None, now: RequestInfo | None) -> None:
         """Note that the session's own next request has replaced the shown one."""
         if before and now and before.id != now.id and before.session == now.session:
+            self._changed_at = monotonic()
+
+    def note_rows(self, *, before: tuple[str, ...], selected: str) -> None:
+        """Note what changed in the list, which had these rows and this selection before."""
+        if before and before != self.table.order:
+            self._reordered_at = monotonic()
+        if selected and selected != self.table.selected:
+            self._changed_at = monotonic()
+
+    def note_selection(self) -> None:
+        """Note that the user has selected a row, which may be another one than they meant."""
+        if monotonic() - self._reordered_at < ARMING_DELAY_S:
             self._changed_at = monotonic()
 
     def _request(self) -> RequestInfo | None:

@@ -83,6 +83,9 @@ class Board:
     query: str = ""
     selected: str = ""  #: the id of the session that keeps its place
     order: RowOrder = field(default_factory=RowOrder)
+    #: The selected session, and the view and search in which it stays listed whatever happens
+    #: to it: otherwise another session would be under the cursor when a key is pressed.
+    _held: tuple[str, BoardView, str] = ("", BoardView.LIVE, "")
 
     def replace(self, listed: SessionList) -> None:
         """Take a complete list of sessions."""
@@ -111,6 +114,7 @@ class Board:
         self._take_rest(listed)
 
     def _take_rest(self, listed: SessionList) -> None:
+        self._held = self.selected, self.view, self.query
         self.on_timeout, self.is_holding = listed.on_timeout, listed.holding
         rules = rules_warning(listed.rules_problem) if listed.rules_problem else ""
         problems = (listed.trouble, rules, listed.hooks_problem, listed.config_note)
@@ -179,15 +183,19 @@ class Board:
         visible = (
             each
             for each in self.sessions.values()
-            if self._is_visible(each) and is_in_view(each)
+            if self._is_visible(each) and (is_in_view(each) or self._is_held(each))
         )
         if not self.query:
             return sorted(visible, key=self._rank)
         scored = ((score(self.query, searched_text(each)), each) for each in visible)
-        found = [(points, each) for points, each in scored if points]
+        found = [(points, each) for points, each in scored if points or self._is_held(each)]
         return [
             each for _, each in sorted(found, key=lambda one: (-one[0], self._rank(one[1])))
         ]
+
+    def _is_held(self, session: ListedSession) -> bool:
+        is_selected = session.id == self.selected
+        return is_selected and self._held == (session.id, self.view, self.query)
 
     def _rank(self, session: ListedSession) -> Rank:
         return self.order.rank(session, is_selected=session.id == self.selected)

@@ -30,7 +30,7 @@ class TuiSetup:
     """What the interface gets from the command that opens it."""
 
     daemon: Client
-    agents: Sequence[str]  #: that can be started
+    agents: Mapping[str, Sequence[str]]  #: that can be started, with their runtimes
     program: Sequence[str]  #: the words that run Rookery's command line
     folder: str  #: where a new session works unless another folder is named
     environment: Mapping[str, str] = field(default_factory=dict)  #: for new sessions

@@ -59,6 +59,7 @@ class NewSession:
     worktree: str | None = None  #: the branch; empty for one that the daemon names
     profile: str = ""
     tags: tuple[str, ...] = ()
+    runtime: str = ""  #: empty for the configured one
 
     @property
     def is_command(self) -> bool:
@@ -76,6 +77,8 @@ class NewSession:
         options += ["--project", self.project]
         if self.profile:
             options += ["--profile", self.profile]
+        if self.runtime:
+            options += ["--runtime", self.runtime]
         for each in self.tags:
             options += ["--tag", each]
         if self.name:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,6 +11,8 @@ from rookery.client.turns import TurnInfo
 from rookery.model.code_blocks import markdown_parts
 from rookery.presentation.denials import denial
 from rookery.presentation.texts import count, one_line
+from rookery.presentation.tool_lines import DENIED_CALL
+from rookery.presentation.turns import outcome_note
 from rookery.tui.styled import StyledLine, line, paragraph
 
 #: Parts that stand together without an empty line between them.
@@ -47,12 +49,19 @@ def conversation_lines(conversation: ConversationInfo, width: int) -> list[Style
 def _parts(conversation: ConversationInfo) -> Iterator[_ShownPart]:
     for passage in conversation.transcript:
         note = denial(passage.denied_by, passage.rule)
-        yield _ShownPart(passage.at, passage.kind, passage.text, note)
-    is_recorded = any(each.kind == "interruption" for each in conversation.transcript)
+        if passage.kind != "interruption":
+            yield _ShownPart(passage.at, passage.kind, passage.text, note)
+        elif not _is_interrupted(conversation.turns, passage.at):
+            yield _ShownPart(passage.at, passage.kind, "interrupted")
     for turn in conversation.turns:
-        for part in _turn_parts(turn):
-            if not (is_recorded and part.kind == "interruption"):
-                yield part
+        yield from _turn_parts(turn)
+
+
+def _is_interrupted(turns: Sequence[TurnInfo], at: str) -> bool:
+    """Return whether the turn of a time was interrupted: then its own end says so."""
+    moment = datetime.fromisoformat(at)
+    begun = [each for each in turns if datetime.fromisoformat(each.started_at) <= moment]
+    return bool(begun) and begun[-1].how == "interrupted"
 
 
 def _turn_parts(turn: TurnInfo) -> Iterator[_ShownPart]:
@@ -62,8 +71,8 @@ def _turn_parts(turn: TurnInfo) -> Iterator[_ShownPart]:
         if turn.answer:
             kind = "error" if turn.how == "failed" else "words"
             yield _ShownPart(turn.ended_at, kind, turn.answer)
-        elif turn.how == "interrupted":
-            yield _ShownPart(turn.ended_at, "interruption", "interrupted")
+        if turn.how == "interrupted":
+            yield _ShownPart(turn.ended_at, "interruption", outcome_note(turn))
 
 
 def _lines_of(part: _ShownPart, width: int) -> list[StyledLine]:
@@ -72,16 +81,19 @@ def _lines_of(part: _ShownPart, width: int) -> list[StyledLine]:
             return [*paragraph(part.text, width, "prompt", first="❯ ", rest="  "), line("")]
         case "call":
             call = one_line(" ".join(part.text.split()))
-            lines = [*paragraph(call, width, "call", first="  ⚒ ", rest="    ")][:3]
-            denied = line(f"  ✗ {one_line(part.note)}", "failed")
-            return [*lines, denied] if part.note else lines
+            sign, style = (DENIED_CALL, "failed") if part.note else ("⚒", "call")
+            lines = [*paragraph(call, width, style, first=f"  {sign} ", rest="    ")][:3]
+            note = f"({one_line(part.note)})" if part.note else ""
+            rest = paragraph(note, width, "failed", first="    ", rest="    ")
+            return [*lines, *rest] if note else lines
         case "result":
             text = part.text.strip()[:MAX_RESULT_CHARACTERS]
             return [*paragraph(text, width, "faint", first="  │ ", rest="  │ ")][:4]
         case "error":
             return [*paragraph(part.text, width, "failed", first="✗ ", rest="  "), line("")]
         case "interruption":
-            return [line("  (interrupted)", "faint"), line("")]
+            note = f"({one_line(part.text)})"
+            return [*paragraph(note, width, "failed", first="  ", rest="  "), line("")]
         case _:
             return [*_answer(part.text, width), line("")]
 

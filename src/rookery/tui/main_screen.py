@@ -104,10 +104,10 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
     # What the threads report.
 
     def on_live_news(self, message: LiveNews) -> None:
-        if isinstance(message.news, PreviewNews):
-            self._take_preview(message.news)
-        else:
+        if not isinstance(message.news, PreviewNews):
             self._take_news(message.news)
+        elif message.news.target == self._target:
+            self.preview.show_news(message.news)
 
     def _take_news(self, news: FeedNews) -> None:
         if isinstance(news, DaemonDown):
@@ -115,6 +115,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
             self.show_board()
             return
         self._down, self._is_loaded = "", True
+        self.board.selected = self.table.selected
         if news.listed is not None and news.ids is None:
             self.board.replace(news.listed)
         elif news.listed is not None and news.ids is not None:
@@ -128,10 +129,6 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
         if news.ids is None or self.table.selected in news.ids:
             self.live.preview.refresh()
 
-    def _take_preview(self, news: PreviewNews) -> None:
-        if news.target == self._target:
-            self.preview.show_news(news)
-
     @property
     def _target(self) -> PreviewTarget:
         is_visible = not self._is_single or self._is_detail
@@ -143,7 +140,9 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
         hints = empty_hints(self.board, down=self._down, is_loaded=self._is_loaded)
         rows = [] if self._down and not self.board.sessions else self.board.rows()
         self._fit_list(len(rows))
+        before, selected = self.table.order, self.table.selected
         self.table.show(rows, self.board.extras, hints)
+        self.note_rows(before=before, selected=selected)
         self._show_preview()
         self._show_bars()
 
@@ -189,6 +188,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
 
     def on_session_pane_selected(self, message: SessionPane.Selected) -> None:
         self._note_presence()
+        self.note_selection()
         # The row that was selected before takes its place now.
         self.board.selected = message.session
         self.show_board()

@@ -15,8 +15,9 @@ from rookery.client.live_views import ConversationInfo
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import ListedSession
 from rookery.presentation.cells import TAB_CELLS, cells
-from rookery.presentation.deadlines import at_deadline, fallback_of
+from rookery.presentation.deadlines import at_deadline
 from rookery.presentation.diffs import DiffLineKind, kind_of_line
+from rookery.presentation.fallbacks import fallback_of
 from rookery.presentation.texts import one_line, plain
 from rookery.tui.conversation_text import conversation_lines
 from rookery.tui.painting import LineBar, TextPane

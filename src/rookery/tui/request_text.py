@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 
 from rookery.client.permissions import QuestionInfo, RequestInfo
-from rookery.model.permissions import DIALOG, telling
+from rookery.model.permissions import DIALOG
+from rookery.model.tool_inputs import telling
 from rookery.presentation.texts import one_line
 from rookery.tui.answering import (
     MAX_KEYS,
@@ -34,7 +35,7 @@ def request_lines(request: RequestInfo, width: int) -> list[StyledLine]:
 def _call(request: RequestInfo, width: int) -> Iterator[StyledLine]:
     """Yield the tool, its most telling input, then all other input."""
     yield line(one_line(request.tool), "strong")
-    main = telling(request.input)
+    main = telling(request.input, request.tool)
     yield from paragraph(main, width, "command", first=_MARGIN, rest=_MARGIN)
     for name, value in request.input.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

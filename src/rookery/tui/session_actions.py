@@ -17,7 +17,13 @@ from rookery.client.sessions import (
     interrupt_session,
     show_evidence,
 )
-from rookery.client.starts import ResumeOrder, StartOrder, resume_session, start_session
+from rookery.client.starts import (
+    AUTO_RUNTIME,
+    ResumeOrder,
+    StartOrder,
+    resume_session,
+    start_session,
+)
 from rookery.presentation.projects import project_folder
 from rookery.tui import command_lines
 from rookery.tui.board_screen import BoardScreen
@@ -82,7 +88,7 @@ class SessionActions(BoardScreen):
     def action_new(self) -> None:
         sessions = [*self.board.sessions.values()][::-1]
         folders = [self.setup.folder, *map(project_folder, sessions)]
-        agent = sessions[0].agent if sessions else self.setup.agents[0]
+        agent = sessions[0].agent if sessions else next(iter(self.setup.agents))
         dialog = StartDialog(self.setup.agents, agent=agent, folders=[*dict.fromkeys(folders)])
         self.app.push_screen(dialog, self._start)
 
@@ -104,6 +110,7 @@ class SessionActions(BoardScreen):
             worktree=asked.worktree is not None,
             branch=asked.worktree or "",
             profile=asked.profile,
+            runtime=asked.runtime or AUTO_RUNTIME,
             tags=list(asked.tags),
         )
         work = partial(start_session, self.daemon, order)

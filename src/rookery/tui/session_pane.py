@@ -43,6 +43,11 @@ class SessionPane(ScrollView, can_focus=True):
         self.selected = ""  #: the id of a session
         self._place = 0  #: the row of the selection, kept if its session disappears
 
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Return the ids of the listed sessions from top to bottom."""
+        return tuple(row.session.id for row in self._rows if isinstance(row, BoardSession))
+
     def show(self, rows: Sequence[BoardRow], extras: Extras, hints: Sequence[str]) -> None:
         """Show other rows; ``hints`` are shown if there are none."""
         self._rows, self._extras, self._said = rows, extras, hints

@@ -9,11 +9,13 @@ from datetime import datetime
 
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import ListedSession, PendingInfo, SessionInfo, WaitingInfo
-from rookery.model.permissions import DIALOG, STOP, telling
+from rookery.model.permissions import DIALOG, STOP
+from rookery.model.tool_inputs import telling
 from rookery.presentation.activity import UNREAD, Surroundings, activity, tool_text
 from rookery.presentation.amounts import cost_text, short_count
 from rookery.presentation.folders import with_tilde
 from rookery.presentation.projects import project_folder
+from rookery.presentation.runtimes import runtime_text
 from rookery.presentation.states import Standing, standing
 from rookery.presentation.texts import one_line
 
@@ -64,7 +66,7 @@ def asked(request: RequestInfo) -> str:
     is_call = request.kind == "permission" and not request.questions
     if not is_call or request.tool in {DIALOG, STOP} or request.input.get("plan"):
         return request.message
-    return tool_text(request.tool, telling(request.input))
+    return tool_text(request.tool, telling(request.input, request.tool))
 
 
 def unread_since(session: ListedSession) -> str:
@@ -106,13 +108,15 @@ def usage(session: ListedSession) -> str:
 
 
 def details(session: ListedSession, overlap: str = "") -> str:
-    """Return the line below a session's name: agent, model, folder, branch and usage.
+    """Return the line below a session's name: agent, runtime, folder, branch and usage.
 
     ``overlap`` names the files that other sessions also change.
     """
     model = "" if session.model == session.agent else session.model
     agent = f"{session.agent} {model}".strip()
     marks = " ".join(f"#{each}" for each in session.tags)
-    observed = "observed" if session.runtime == "observed" else ""
-    parts = (agent, overlap, folder(session), session.branch, usage(session), marks, observed)
+    parts = (
+        *(agent, runtime_text(session), overlap, folder(session), session.branch),
+        *(usage(session), marks),
+    )
     return one_line(" · ".join(filter(None, parts)))

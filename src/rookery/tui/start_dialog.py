@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
+from rookery.client.starts import AUTO_RUNTIME
+from rookery.model.sessions import ACP
 from rookery.tui.command_lines import NewSession
 from rookery.tui.dialogs import Composer, composer
 from rookery.tui.keys import hints
@@ -25,6 +28,7 @@ _LABELS = {
     "agent": "Agent",
     "folder": "Folder",
     "name": "Name",
+    "runtime": "Runtime",
     "profile": "Profile",
     "tags": "Tags",
     "worktree": "Worktree",
@@ -44,7 +48,10 @@ class StartDialog(LeavableScreen[NewSession | None]):
         Binding("up", "app.focus_previous", "previous field"),
     ]
 
-    def __init__(self, agents: Sequence[str], *, agent: str, folders: Sequence[str]) -> None:
+    def __init__(
+        self, agents: Mapping[str, Sequence[str]], *, agent: str, folders: Sequence[str]
+    ) -> None:
+        """Propose an agent; ``agents`` are those that can be started, with their runtimes."""
         super().__init__()
         self._agents, self._agent, self._folders = agents, agent, folders
 
@@ -62,12 +69,13 @@ class StartDialog(LeavableScreen[NewSession | None]):
     def _fields(self) -> dict[str, Input]:
         """Return the fields of one line in their order."""
         folder = self._folders[0] if self._folders else "."
-        agents = SuggestFromList(self._agents, case_sensitive=False)
+        agents = SuggestFromList([*self._agents], case_sensitive=False)
         folders = SuggestFromList(self._folders)
         return {
             "agent": Input(self._agent, ", ".join(self._agents), id="agent", suggester=agents),
             "folder": Input(folder, id="folder", suggester=folders),
             "name": Input(id="new-name", placeholder="optional"),
+            "runtime": Input(id="runtime"),
             "profile": Input(id="profile", placeholder="optional; of the configuration"),
             "tags": Input(id="tags", placeholder="optional; separated by spaces"),
             "worktree": Input(
@@ -82,7 +90,16 @@ class StartDialog(LeavableScreen[NewSession | None]):
         self.query_one("#dialog-title", LineBar).show(line("New session", "heading"))
         keys = hints(("enter", "next, then start"), ("tab", "field"), ("esc", "cancel"))
         self.query_one("#dialog-keys", LineBar).show(keys)
+        self._offer_runtimes()
         self.query_one(Composer).focus()
+
+    @on(Input.Changed, "#agent")
+    def _offer_runtimes(self) -> None:
+        """Propose the runtimes of the agent; one that only the configuration knows has ACP."""
+        offered = self._agents.get(self._value("agent"), (ACP,))
+        field = self.query_one("#runtime", Input)
+        field.placeholder = f"{AUTO_RUNTIME}; or {', '.join(offered)}"
+        field.suggester = SuggestFromList([AUTO_RUNTIME, *offered])
 
     def on_input_submitted(self) -> None:
         self.focus_next()
@@ -91,6 +108,7 @@ class StartDialog(LeavableScreen[NewSession | None]):
         worktree = self._value("worktree")
         # A profile has an agent; the one that the form proposes is not the user's choice.
         agent, profile = self._value("agent"), self._value("profile")
+        runtime = self._value("runtime")
         self.leave(
             NewSession(
                 agent="" if profile and agent == self._agent else agent,
@@ -98,6 +116,7 @@ class StartDialog(LeavableScreen[NewSession | None]):
                 name=self._value("new-name"),
                 prompt=message.text.strip(),
                 profile=profile,
+                runtime="" if runtime == AUTO_RUNTIME else runtime,
                 tags=tuple(self._value("tags").replace(",", " ").split()),
                 worktree=None if worktree == NO_WORKTREE else worktree.strip(NAMED_WORKTREE),
             )

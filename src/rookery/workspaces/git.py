@@ -34,7 +34,8 @@ _QUIET = {
     "LANGUAGE": "C",
 }
 
-#: Settings for every call. Hooks and a file-system monitor are programs of the repository.
+#: Settings for every call. Hooks, a file-system monitor and the programs that check signatures
+#: are programs of the repository: an agent can configure them there.
 _SAFE_SETTINGS = {
     "core.hooksPath": "/dev/null",
     "core.fsmonitor": "false",
@@ -44,6 +45,12 @@ _SAFE_SETTINGS = {
     "maintenance.auto": "false",
     "advice.detachedHead": "false",
     "commit.gpgSign": "false",
+    "log.showSignature": "false",
+    "merge.verifySignatures": "false",
+    "gpg.program": "false",
+    "gpg.openpgp.program": "false",
+    "gpg.x509.program": "false",
+    "gpg.ssh.program": "false",
     "diff.renames": "true",
     "color.ui": "false",
 }

@@ -28,6 +28,9 @@ from rookery.workspaces.inspection import (
     place_of,
 )
 
+#: Options that move a branch and do nothing else, whatever ``branch.NAME.mergeOptions`` says.
+_MOVE_ONLY = ("--ff-only", "--no-squash", "--no-verify-signatures", "--no-autostash", "--quiet")
+
 
 class LandMethod(StrEnum):
     """How commits get into a branch."""
@@ -63,7 +66,7 @@ class Landing:
 async def prepare(git: Git, workspace: Workspace, request: LandRequest) -> Landing:
     """Make the commits that are to land. Raises ``CommandRefused``, ``LandingConflict``."""
     git_dir = await find_git_dir(workspace)
-    if not git_dir:
+    if not git_dir or not await is_folder(workspace.path):
         raise CommandRefused(f"The worktree of {request.name} is gone: {workspace.path}.")
     place = place_of(workspace, git_dir)
     worktree, repository = git.changing(place), await git.reading(place)
@@ -103,7 +106,7 @@ async def carry_out(git: Git, workspace: Workspace, landing: Landing) -> None:
         return
     if landing.checkout:
         checkout = git.changing(GitPlace(landing.checkout))
-        await checkout.run("merge", "--ff-only", "--no-autostash", "--quiet", landing.new)
+        await checkout.run("merge", *_MOVE_ONLY, landing.new)
         return
     common = git.changing(GitPlace(workspace.repository, workspace.repository))
     ref, note = f"refs/heads/{landing.into}", f"rookery land {workspace.branch}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from rookery.model.errors import ProgramFailed
@@ -18,15 +20,21 @@ def copy_files(workspace: Workspace, paths: tuple[str, ...]) -> list[str]:
         return []
     present = [each for each in paths if Path(workspace.source, each).exists()]
     for each in present:
-        target = Path(workspace.path, each)
-        _check_inside(workspace, target)
+        source, target = Path(workspace.source, each), Path(workspace.path, each)
+        for part in (Path(), *_parts_of(source)):
+            _check_inside(workspace, target / part)
         target.parent.mkdir(parents=True, exist_ok=True)
-        source = Path(workspace.source, each)
         if source.is_dir():
             shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
         else:
             shutil.copy2(source, target)
     return present
+
+
+def _parts_of(folder: Path) -> Iterator[Path]:
+    """Yield the relative path of everything in a folder, links not followed; none of a file."""
+    for parent, folders, files in os.walk(folder):
+        yield from (Path(parent, each).relative_to(folder) for each in (*folders, *files))
 
 
 def _check_inside(workspace: Workspace, target: Path) -> None:

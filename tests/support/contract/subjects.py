@@ -24,7 +24,7 @@ from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import LaunchSpec
 from rookery.ports.runtime import DriverOptions, Launch, Runtime, RuntimeHandle
-from rookery.ports.sightings import ReportedTogether
+from rookery.ports.sightings import Reported, ReportedTogether
 from rookery.processes import Kernel, Process
 from rookery.runtimes.driven.runtime import DrivenRuntime
 from rookery.runtimes.router import RuntimeRouter
@@ -229,7 +229,7 @@ async def following(folder: Path, launch: Launch) -> AsyncIterator[Subject]:
         with anyio.fail_after(SOON):
             async for sighting in runtime.watch():
                 if isinstance(sighting, ReportedTogether) and any(
-                    each.native_id for each in sighting.reports
+                    isinstance(each, Reported) and each.native_id for each in sighting.reports
                 ):
                     break
         session = launch.session

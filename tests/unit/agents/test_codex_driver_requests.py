@@ -28,6 +28,14 @@ def test_a_command_is_asked_about_in_the_words_of_the_permission_hook() -> None:
     assert asks.reply(NO) == {"decision": "decline"}
 
 
+def test_a_command_is_asked_about_with_its_folder() -> None:
+    asks = request("item/commandExecution/requestApproval", command="ls", cwd="/elsewhere")
+    asked = asks.asked({}, "t")
+
+    assert asked
+    assert asked.folder == "/elsewhere"
+
+
 def test_a_request_of_a_subagent_names_it() -> None:
     asks = request("item/commandExecution/requestApproval", command="ls")
     asked = asks.asked({}, "another thread")

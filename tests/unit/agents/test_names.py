@@ -7,7 +7,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from rookery.agents.names import WITH_SETTINGS
+from rookery.agents.catalog import AGENTS
+from rookery.agents.names import RUNTIMES, WITH_SETTINGS
 from tests.support.paths import ROOT
 
 SOURCE = ROOT / "src" / "rookery"
@@ -79,3 +80,7 @@ def test_commands_that_only_name_agents_load_no_dialect() -> None:
 
     packages = {f"rookery.agents.{name}" for name in WITH_SETTINGS}
     assert set(run.stdout.split()) == {"rookery.agents.names", *packages}
+
+
+def test_the_runtimes_that_are_offered_are_those_that_the_agents_have() -> None:
+    assert {name: ("tmux", *agent.driven) for name, agent in AGENTS.items()} == RUNTIMES

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spec("C6", "I5")
         ("shell", {"command": ["bash", "-lc", "ls"]}, "bash -lc ls"),
         ("Read", {"file_path": "/code/a.py", "limit": 10}, "/code/a.py"),
         ("edit", {"filePath": "/code/a.py", "oldString": "a"}, "/code/a.py"),
-        ("Grep", {"pattern": "TODO", "path": "src"}, "TODO"),
+        ("Grep", {"pattern": "TODO", "path": "src"}, "TODO in src"),
         ("WebFetch", {"url": "https://example.org", "prompt": "Sum up"}, "https://example.org"),
         ("Task", {"description": "Fix the parser", "prompt": "Long text"}, "Fix the parser"),
         ("AskUserQuestion", {"questions": [{"question": "Which?"}]}, "Which?"),

@@ -461,6 +461,22 @@ def test_a_command_imports_no_other_commands_module() -> None:
 
 
 @pytest.mark.spec("I5")
+def test_the_list_of_sessions_imports_nothing_that_it_does_not_show() -> None:
+    code = (
+        "import sys; from rookery.cli.root import rookery; import click;"
+        "rookery.get_command(click.Context(rookery), 'ls'); print(*sys.modules)"
+    )
+
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    imported = {*run.stdout.split()}
+    assert "rookery.cli.session_table" in imported
+    assert not {"rookery.model.permissions", "rookery.model.sessions", "secrets"} & imported
+
+
+@pytest.mark.spec("I5")
 def test_a_misspelt_command_is_told_the_nearest_one() -> None:
     run = CliRunner().invoke(rookery, ["permission"])
 

@@ -63,7 +63,7 @@ def test_a_denied_call_does_not_look_like_one_that_ran(
 
     ConversationPrinter().show(read(TurnsInfo, talk(turn(1), tools=(denied,))))
 
-    assert capsys.readouterr().out == f"❯ Task 1\n🔧 Bash — rm -rf /  ({said})\n"
+    assert capsys.readouterr().out == f"❯ Task 1\n✗ Bash — rm -rf /  ({said})\n"
 
 
 def test_a_call_that_is_denied_later_is_printed_again(
@@ -76,8 +76,36 @@ def test_a_call_that_is_denied_later_is_printed_again(
         printer.show(read(TurnsInfo, talk(turn(1), tools=(now,))))
 
     assert capsys.readouterr().out.splitlines() == [
-        *("❯ Task 1", "🔧 Bash — rm -rf /", "🔧 Bash — rm -rf /  (denied by you)"),
+        *("❯ Task 1", "🔧 Bash — rm -rf /", "✗ Bash — rm -rf /  (denied by you)"),
     ]
+
+
+@pytest.mark.parametrize("command", ["output", "logs"])
+@pytest.mark.parametrize(
+    ("answer", "how", "said"),
+    [
+        ("", "interrupted", "(interrupted; there is no answer)\n"),
+        ("So far", "interrupted", "So far\n(interrupted; the answer is not complete)\n"),
+        ("API error", "failed", "API error\n(failed)\n"),
+        ("Done", "finished", "Done\n"),
+        ("", "finished", "(there is no answer)\n"),
+    ],
+)
+def test_a_turn_without_a_whole_answer_says_why(  # noqa: PLR0913, PLR0917 - a table
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    answer: str,
+    how: str,
+    said: str,
+) -> None:
+    found = talk(
+        {**turn(1), "ended_at": "2026-11-18T12:00:00+00:00", "answer": answer, "how": how}
+    )
+
+    typed(monkeypatch, Scripted(sessions=found), command, "api")
+
+    assert capsys.readouterr().out == f"❯ Task 1\n{said}\n"
 
 
 @pytest.mark.parametrize(

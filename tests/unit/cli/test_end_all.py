@@ -70,3 +70,16 @@ def test_without_a_terminal_it_has_to_be_confirmed_by_an_option(
     assert typed(monkeypatch, daemon, "end", "--all", "--yes") in {None, 0}
     assert daemon.ended[0] == ("sessions", "end")
     assert asked == []
+
+
+def test_sessions_that_rookery_did_not_start_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed(monkeypatch, Daemon(), "end", "--all", "--yes")
+
+    *ended, others = capsys.readouterr().out.splitlines()
+    assert ended == ["api was ended.", "web was ended."]
+    assert others == (
+        "Not ended, because Rookery did not start them: found."
+        " To end one:  rookery end found --force"
+    )

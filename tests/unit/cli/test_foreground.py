@@ -248,8 +248,34 @@ def test_words_that_come_a_moment_after_the_end_are_shown_once(
     shell.type("fg", "builder")
     lines = shell.out
 
-    assert lines.count("  (interrupted)") == 1
+    assert lines.count("  (interrupted; there is no answer)") == 1
     assert lines.count("  So far.") == 1
+
+
+def test_an_interrupted_turn_is_marked_below_what_it_said(daemon: Daemon, shell: Shell) -> None:
+    daemon.ended = [turn(11, "a", "So far.", how="interrupted")]
+    daemon.tell(11, "turn-started", prompt="a")
+    daemon.tell(12, "turn-ended", last_words="So far.", how="interrupted")
+
+    shell.type("fg", "builder")
+
+    marked = ["  So far.", "  (interrupted; the answer is not complete)"]
+    assert [line for line in shell.out if line.startswith("  ")] == marked
+
+
+def test_a_call_that_is_denied_is_marked(daemon: Daemon, shell: Shell) -> None:
+    daemon.tell(11, "turn-started", prompt="a")
+    daemon.tell(12, "tool-called", tool="Bash", argument="rm -rf /")
+    daemon.tell(13, "call-decided", tool="Bash", decision="deny", by="person")
+    daemon.tell(14, "tool-called", tool="Read", argument="a.md")
+    daemon.tell(15, "call-decided", tool="Read", decision="allow", by="person")
+
+    shell.type("fg", "builder")
+
+    calls = [line for line in shell.out if "—" in line]
+    assert calls == [
+        *("🔧 Bash — rm -rf /", "✗ Bash — rm -rf / (denied by you)", "🔧 Read — a.md")
+    ]
 
 
 @pytest.mark.spec("K2")
@@ -301,7 +327,7 @@ def test_it_ends_when_its_session_does(daemon: Daemon, shell: Shell) -> None:
     daemon.events.append((12, "never", {}))
 
     assert not shell.type("fg", "builder")
-    assert shell.out == ["builder has ended: completed, it left by itself."]
+    assert shell.out == ["builder has ended: it left by itself."]
     assert daemon.put_back == 1
 
 

@@ -177,7 +177,7 @@ def test_of_one_that_is_over_a_person_is_told_no_ids(
     }
 
     assert typed(monkeypatch, daemon, "listen", "it", "--for", "anna") == 1
-    assert capsys.readouterr().out == "it: it has already ended: failed, exit 1\n"
+    assert capsys.readouterr().out == "it: it has failed: exit 1\n"
 
 
 @pytest.mark.spec("I5")

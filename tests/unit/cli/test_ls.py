@@ -143,6 +143,21 @@ def test_a_session_in_a_worktree_belongs_to_its_repository(
     assert "shop/api  rookery/fix" in told
 
 
+def test_a_child_in_the_worktree_of_an_ended_session_belongs_to_the_repository(
+    ls: Any,  # noqa: ANN401
+    tmp_path: Path,
+) -> None:
+    shop, tree = str(tmp_path / "shop"), str(tmp_path / "state" / "fix")
+    worktree = {"path": tree, "repository": f"{shop}/.git"}
+    over = {"status": "killed", "activity": None, "ended_at": "2026-11-18T12:00:00Z"}
+    fix = made("fix", project_path=tree, workspace=worktree, **over)
+
+    told = ls(listing(fix, made("child", project_path=tree)), "--project", shop)
+
+    assert names(told) == ["NAME", "child"]
+    assert "  shop  " in told
+
+
 def test_a_changed_configuration_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -120,6 +120,14 @@ def a_day() -> SessionTable:
             last_prompt="Check the pipeline",
         ),
         session(
+            "quick",
+            agent="claude",
+            runtime="sdk",
+            project_path="/home/anna/work/ci",
+            since=ago(minutes=6),
+            last_answer="The pipeline is green again.",
+        ),
+        session(
             "crashed",
             status="failed",
             activity=None,
@@ -298,3 +306,34 @@ def test_an_estimated_cost_is_marked_in_the_long_table() -> None:
     (row,) = rows(priced, is_long=True)
 
     assert "  ~$1.23  " in row
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100, 120])
+@pytest.mark.parametrize(
+    ("runtime", "mark"), [("sdk", "driven"), ("observed", "observed"), ("tmux", "")]
+)
+def test_a_session_without_a_terminal_of_rookery_is_marked(
+    columns: int, runtime: str, mark: str
+) -> None:
+    (_, row) = SessionTable([session("a", runtime=runtime)]).lines(columns)
+
+    marks = {each for each in ("driven", "observed", "sdk", "tmux") if each in row}
+    assert marks == ({mark} if mark else set())
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.parametrize("runtime", ["tmux", "sdk", "acp", "observed", "headless"])
+def test_the_long_table_names_the_runtime(columns: int, runtime: str) -> None:
+    (head, row) = SessionTable([session("a", runtime=runtime)], is_long=True).lines(columns)
+
+    assert row[head.index("RUNTIME") :].split()[0] == runtime
+    assert row.count(runtime) == 1
+
+
+def test_a_narrow_long_table_marks_sessions_and_has_room_for_what_they_do() -> None:
+    one = session("quick", runtime="acp", last_answer="Done")
+
+    (head, row) = SessionTable([one], is_long=True).lines(40)
+
+    assert "RUNTIME" not in head
+    assert "driven" in row

@@ -56,6 +56,21 @@ def test_all_facts_are_shown_within_the_width(
     assert "… (12 more lines)" in told
 
 
+@pytest.mark.parametrize(
+    ("runtime", "shown"),
+    [("tmux", "tmux"), ("acp", "driven (acp)"), ("observed", "observed")],
+)
+def test_the_runtime_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    runtime: str,
+    shown: str,
+) -> None:
+    typed(monkeypatch, Scripted(sessions=details(runtime=runtime)), "show", "api")
+
+    assert f"  runtime      {shown}\n" in capsys.readouterr().out
+
+
 def test_programs_get_all_of_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

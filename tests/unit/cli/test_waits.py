@@ -44,7 +44,7 @@ def test_the_line_says_what_a_session_does_now() -> None:
         "api starting 0s",
         "api working 0s",
         "api working 0s · Bash",
-        "api permission 0s · Bash",
+        "api asks for permission 0s · Bash",
         "api working 0s",
         "api idle 0s",
         "api idle 0s",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rookery.config import Settings
+from rookery.doctor.configuration import change_note
 from rookery.home import Home
 from rookery.operations.config_changes import config_note
 from rookery.store.database import Database
@@ -17,7 +18,10 @@ from tests.support.operations import Desk
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("I5")]
 
-CHANGED = "config.toml has changed since the daemon started. To use it:  rookery down; rookery"
+CHANGED = (
+    "config.toml has changed since the daemon started: limits.tmux_sessions."
+    " To use it:  rookery down; rookery"
+)
 
 
 @pytest.fixture
@@ -49,6 +53,19 @@ async def test_a_changed_configuration_is_named_with_what_to_do(
 
     assert [each[: len(note)] for each in told] == [note, note]
     assert all(told) == bool(note)
+
+
+def test_changed_settings_are_named_without_their_values() -> None:
+    text = {f"V{number}": "hunter2" for number in range(4)}
+    now = Settings.model_validate(
+        {"environment": text, "limits": {"tmux_sessions": 7, "driven_sessions": 7}}
+    )
+
+    note = change_note("config.toml", Settings(), now)
+
+    assert "environment.V0, environment.V1, environment.V2, environment.V3, limits." in note
+    assert " and 1 more. " in note
+    assert "hunter2" not in note
 
 
 async def test_a_configuration_that_the_daemon_has_read_is_not_named(desk: Desk) -> None:

@@ -83,6 +83,12 @@ def test_an_interrupted_turn_is_named() -> None:
     assert told(one) == "interrupted: ❯ Fix it"
 
 
+def test_what_an_interrupted_turn_has_said_is_not_taken_for_its_answer() -> None:
+    one = session("a", last_outcome="interrupted", last_answer="I will look at it.")
+
+    assert told(one) == "interrupted: I will look at it."
+
+
 @pytest.mark.spec("A11")
 def test_commands_that_an_agent_left_running_are_counted() -> None:
     one = session("a", background=2, last_answer="Started.", is_unread=True)

@@ -9,8 +9,11 @@ from rookery.presentation.ages import age, time_left
 from rookery.presentation.evidence import headline
 from rookery.presentation.states import (
     Standing,
+    does,
+    ending,
     is_left_out,
     standing,
+    state_note,
     state_with_reason,
     state_word,
 )
@@ -92,3 +95,34 @@ def test_a_state_has_the_same_word_everywhere(
     assert state_word(one) == word
     assert state_with_reason(one) == with_reason
     assert headline(one, "", NOW).startswith(f"a: {word} for 5m")
+
+
+@pytest.mark.parametrize(
+    ("known", "phrase"),
+    [
+        ({"status": "killed", "ended_by": "person"}, "was ended by you"),
+        ({"status": "killed"}, "was ended"),
+        ({"status": "completed", "reason": "it left."}, "has ended: it left"),
+        ({"status": "completed"}, "has ended"),
+        ({"status": "failed", "reason": "exit 1; it said:\nx"}, "has failed: exit 1"),
+    ],
+)
+def test_how_a_session_ended_is_a_phrase_without_the_words_of_records(
+    known: dict[str, Any], phrase: str
+) -> None:
+    assert ending(session("a", **OVER, **known)) == phrase
+
+
+@pytest.mark.parametrize(
+    ("state", "phrase", "note"),
+    [
+        ("permission", "asks for permission", "asks for permission"),
+        ("question", "asks a question", "asks a question"),
+        ("working", "is working", "working"),
+        ("killed", "is ended", "ended"),
+    ],
+)
+def test_a_state_within_a_sentence_has_no_word_of_records(
+    state: str, phrase: str, note: str
+) -> None:
+    assert (does(state), state_note(state)) == (phrase, note)

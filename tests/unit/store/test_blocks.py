@@ -36,6 +36,32 @@ def test_blocks_are_numbered_in_each_session(db: Connection, clock: FakeClock) -
     ]
 
 
+@pytest.mark.parametrize("number", [0, 1, 9, 64, 150])
+def test_texts_are_numbered_like_other_blocks(
+    db: Connection, clock: FakeClock, number: int
+) -> None:
+    blocks.append(db, WORKER, texts("first"), at=clock.now())
+    words = [f"text {each}" for each in range(number)]
+
+    blocks.append_texts(db, WORKER, words, at=clock.now())
+
+    found = blocks.after(db, WORKER, 1, 1000)
+    expected = [Block(TEXT, each) for each in words]
+    assert found == [
+        StoredBlock(each.kind, each.text, number=place, at=clock.now())
+        for place, each in enumerate(expected, 2)
+    ]
+
+
+def test_a_text_is_stored_as_any_other_block(db: Connection, clock: FakeClock) -> None:
+    words = ["x" * 64_001, "half \ud83d", "a\x00b"]
+
+    blocks.append_texts(db, WORKER, words, at=clock.now())
+
+    stored = [each.text for each in blocks.after(db, WORKER, 0, 9)]
+    assert stored == ["x" * 64_000 + "… (1 more characters)", "half \ufffd", "a\x00b"]
+
+
 def test_a_block_is_read_as_it_was_written(db: Connection, clock: FakeClock) -> None:
     call = Block(CALL, "make", "Bash", "call-1", {"input": {"command": "make", "n": [1, None]}})
     failure = Block(RESULT, "it broke", "Bash", "call-1", failed=True)

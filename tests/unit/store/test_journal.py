@@ -27,14 +27,18 @@ class Diary:
         chokes_on: int = 0,
         hears: Iterable[type[Fact]] = ALL,
         wants_past: bool = True,
+        writes: str = "row",
     ) -> None:
         self.seen: list[int] = []
         self.reader = Reader(frozenset(hears), self._react, wants_past)
         self._chokes_on = chokes_on
+        self._writes = writes
 
     def _react(self, db: Connection, entry: Entry) -> None:
         self.seen.append(entry.seq)
-        db.execute("insert into hooks (key, at) values (?, '')", (f"row of {entry.seq}",))
+        db.execute(
+            "insert into hooks (key, at) values (?, '')", (f"{self._writes} of {entry.seq}",)
+        )
         if entry.seq == self._chokes_on:
             raise ZeroDivisionError
 
@@ -240,6 +244,31 @@ async def test_an_entry_that_a_reader_chokes_on_is_parked_and_the_rest_goes_on(
 
     await database.read(look)
     assert clumsy.seen == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("C5")
+async def test_a_reader_that_fails_does_not_undo_or_repeat_what_the_others_wrote(
+    database: Database, clock: FakeClock
+) -> None:
+    clumsy = Diary(chokes_on=4, writes="clumsy")
+    readers = {
+        "first": Diary(writes="first").reader,
+        "clumsy": clumsy.reader,
+        "last": Diary(writes="last").reader,
+    }
+    journal = Journal("here", clock, readers)
+    await journal.catch_up(database)
+    await database.write(partial(settle_in, journal=journal))
+
+    await say(database, journal, TurnStarted(WORKER, "go"))
+
+    def look(db: Connection) -> None:
+        (row,) = db.execute("select reader, seq from parked").fetchall()
+        assert tuple(row) == ("clumsy", 4)
+        assert [each for each in rows(db) if each.endswith(" 4")] == ["first of 4", "last of 4"]
+
+    await database.read(look)
 
 
 @pytest.mark.anyio

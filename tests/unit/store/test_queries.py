@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from sqlite3 import Connection
 
 import pytest
@@ -16,6 +17,7 @@ from rookery.operations.maintenance import find_trouble
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender
 from rookery.store import (
+    dialogs,
     message_batches,
     messages,
     retention,
@@ -163,6 +165,24 @@ def test_who_waits_for_more_turns_does_not_count_the_old_ones_again(
     assert for_many < 2 * for_few
 
 
+def test_answered_requests_do_not_slow_down_the_hooks_of_their_session(
+    db: Connection, journal: Journal
+) -> None:
+    settle_in(db, journal)
+    look = partial(dialogs.awaited, db, WORKER)
+    young = cost(db, look)
+
+    for number in range(300):
+        db.execute(
+            "insert into requests (id, session, kind, tool, input, message, digest, asked_at,"
+            " hook, outcome, answered_at)"
+            " values (?1, ?2, 'permission', 'Bash', '{}', '', '', '', ?1, 'allowed', '')",
+            (f"r{number}", WORKER),
+        )
+
+    assert cost(db, look) < 2 * young
+
+
 def _count_another(db: Connection, journal: Journal, counted: turns.CountedTurns) -> None:
     """Count the turns while one more runs, and after it."""
     before = turns.count_ended(db, WORKER, counted)
@@ -188,7 +208,7 @@ def grow_old(db: Connection, journal: Journal, numbers: range) -> None:
     assert turns.count_ended(db, ANNA) == 0
 
 
-def cost(db: Connection, work: Callable[[], None]) -> int:
+def cost(db: Connection, work: Callable[[], object]) -> int:
     """Count the steps that SQLite takes for some work, and undo it."""
     taken = 0
 

@@ -12,8 +12,8 @@ from rookery.config import Price
 from rookery.model.facts import SessionId, SessionStarted, UsageReported
 from rookery.permissions.decisions import Permissions
 from rookery.permissions.rules_file import RulesFile
-from rookery.ports.sightings import Reported
-from rookery.store import sessions, statistics
+from rookery.ports.sightings import Reported, ReportedTogether, TextsReported
+from rookery.store import blocks, sessions, statistics
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.hook_reader import HookReader
@@ -80,3 +80,18 @@ async def test_tokens_without_a_cost_are_priced_by_the_model(streams: StreamRepo
 
     found = await streams.database.read(statistics.count)
     assert (found.cost, found.estimated_cost) == (120, 120)
+
+
+async def test_texts_that_are_read_again_with_more_are_recorded_once(
+    streams: StreamReports,
+) -> None:
+    at = streams.journal.clock.now()
+    await streams.record(TextsReported(FIRST, ("a", "b"), 2, at))
+
+    again = TextsReported(FIRST, ("a", "b", "c"), 3, at)
+    await streams.record(ReportedTogether((again, TextsReported(FIRST, ("d",), 4, at))))
+    await streams.record(again)
+
+    found = await streams.database.read(lambda db: blocks.after(db, FIRST, 0, 9))
+    told = [(each.number, each.kind, each.text, each.at) for each in found]
+    assert told == [(n, "text", text, at) for n, text in enumerate("abcd", 1)]

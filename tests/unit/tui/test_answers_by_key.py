@@ -151,6 +151,102 @@ async def test_a_key_for_one_request_never_answers_the_next(daemon: FakeDaemon) 
         assert "Another request has just appeared" in tui.text
 
 
+async def test_a_key_for_a_session_that_stops_asking_never_answers_another(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.add("web")
+    daemon.ask("api", "r1")
+    daemon.ask("web", "r2", input={"command": "git push --force"})
+    async with shown(daemon, selected="api") as tui:
+        await tui.press("v")
+        await tui.shows("Showing waiting sessions.")
+        daemon.requests.pop("r1")
+        daemon.change("api", activity="working")
+        daemon.tell("input-settled", "api")
+        await tui.until(lambda: tui.main.board.sessions["api"].activity == "working")
+        assert tui.main.table.selected == "api"
+        await tui.press("a")
+        await tui.shows("api asks nothing that can be answered here.")
+
+        assert daemon.posted == []
+        await tui.press("j")
+        assert tui.main.table.order == ("web",)
+
+
+async def test_a_key_for_a_session_that_ends_never_answers_another(daemon: FakeDaemon) -> None:
+    daemon.add("web")
+    daemon.ask("api", "r1")
+    daemon.ask("web", "r2", input={"command": "git push --force"})
+    async with shown(daemon, selected="api") as tui:
+        daemon.requests.pop("r1")
+        ended = {"status": "killed", "activity": None, "ended_by": "person"}
+        daemon.change("api", ended_at="2026-11-01T00:00:00Z", **ended)
+        daemon.tell("session-ended", "api")
+        await tui.shows("ended by you")
+        await tui.press("a")
+        assert tui.main.table.selected == "api"
+
+        # The daemon no longer lists it: another row is selected, and takes no key at once.
+        del daemon.sessions["api"]
+        daemon.tell("session-ended", "api")
+        await tui.until(lambda: _shown_request(tui) == "r2")
+        await tui.press("a")
+
+        assert "Another request has just appeared" in tui.text
+        assert daemon.posted == []
+
+
+async def test_a_key_that_is_read_right_after_the_selection_has_gone_answers_nothing(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.add("web")
+    daemon.ask("api", "r1")
+    daemon.ask("web", "r2")
+    async with shown(daemon, selected="api") as tui:
+        del tui.main.board.sessions["api"]
+        tui.main.show_board()
+        assert _shown_request(tui) == "r2"
+        tui.main.action_allow()
+
+    assert daemon.posted == []
+
+
+async def test_keys_that_reach_another_row_than_was_read_do_not_answer_it(
+    daemon: FakeDaemon,
+) -> None:
+    for name, since in (("web", "02"), ("docs", "04")):
+        daemon.add(name, since=f"2026-11-01T00:00:{since}+00:00")
+        daemon.ask(name, f"r-{name}", input={"command": f"ls {name}"})
+    daemon.add("new", since="2026-11-01T00:00:03+00:00")
+    async with shown(daemon, selected="web") as tui:
+        assert tui.main.table.order[:2] == ("web", "docs")
+        daemon.ask("new", "r-new", input={"command": "rm -rf /"})
+        daemon.tell("input-asked", "new")
+        await tui.until(lambda: tui.main.table.order[:3] == ("web", "new", "docs"))
+        # The user has read that docs is the next one.
+        await tui.press("j")
+        await tui.until(lambda: _shown_request(tui) == "r-new")
+        await tui.press("a")
+
+        assert "Another request has just appeared" in tui.text
+        assert daemon.posted == []
+
+
+async def test_a_row_of_a_list_that_did_not_change_is_answered_at_once(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.ask("api", "r1")
+    daemon.add("web")
+    daemon.ask("web", "r2")
+    async with shown(daemon, selected="api") as tui:
+        await tui.press("j")
+        await tui.until(lambda: _shown_request(tui) == "r2")
+        await tui.press("a")
+        await tui.until(lambda: daemon.posted)
+
+    assert [path[1] for path, _ in daemon.posted] == ["r2"]
+
+
 def _shown_request(tui: ShownApp) -> str:
     shown_now = tui.main.preview.card.shown
     return shown_now.request.id if shown_now else ""

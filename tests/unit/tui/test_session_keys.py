@@ -107,6 +107,44 @@ async def test_a_new_session_gets_its_profile_and_tags(daemon: FakeDaemon) -> No
         assert (body["profile"], body["tags"], body["agent"]) == ("work", ["docs", "night"], "")
 
 
+async def test_a_new_session_gets_the_runtime_that_is_chosen(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        back = ("shift+tab",) * 4
+        await tui.press("n", *back)
+        await tui.shows("auto; or tmux, acp")
+        # Right takes the rest of the proposed word.
+        await tui.press("a", "c")
+        await tui.until(lambda: "acp" in tui.text.split("Profile")[0].split("Runtime")[1])
+        await tui.press("right", "tab", "tab", "tab", "tab", *"Fix it", "enter")
+        await tui.until(lambda: daemon.posted)
+
+        (_, body), *_ = daemon.posted
+        assert (body["runtime"], body["agent"]) == ("acp", "demo")
+        await tui.shows("--runtime acp")
+
+
+async def test_the_form_offers_the_runtimes_of_the_agent_that_is_typed(
+    daemon: FakeDaemon,
+) -> None:
+    async with shown(daemon) as tui:
+        await tui.press("n", *("shift+tab",) * 7, "ctrl+u", *"claude")
+        await tui.shows("auto; or tmux, sdk, acp")
+
+
+@pytest.mark.parametrize("typed", ["", "auto"])
+async def test_the_configured_runtime_is_used_unless_one_is_chosen(
+    daemon: FakeDaemon, typed: str
+) -> None:
+    async with shown(daemon) as tui:
+        forth = ("tab",) * 4
+        await tui.press("n", *("shift+tab",) * 4, *typed, *forth, "enter")
+        await tui.until(lambda: daemon.posted)
+
+        (_, body), *_ = daemon.posted
+        assert "runtime" not in body
+        assert "--runtime" not in tui.text
+
+
 def test_the_command_of_a_new_session_names_its_profile_and_tags() -> None:
     asked = NewSession(agent="", project="/repo", profile="work", tags=("docs", "night"))
 
@@ -320,7 +358,7 @@ async def test_a_daemon_that_is_down_is_started(daemon: FakeDaemon) -> None:
     async with shown(daemon) as tui:
         await tui.shows("The daemon is not running.")
         tui.main.setup = type(tui.main.setup)(
-            daemon, ("demo",), (sys.executable, "-c", "print('It is up.')"), "/repo"
+            daemon, {"demo": ("tmux",)}, (sys.executable, "-c", "print('It is up.')"), "/repo"
         )
         await tui.press("u")
         await tui.shows("It is up.   $ rookery up --detach")

@@ -257,7 +257,11 @@ def test_a_conversation_is_in_the_order_of_time() -> None:
 
 @pytest.mark.parametrize(
     ("how", "answer", "shown"),
-    [("failed", "API error", "✗ API error"), ("interrupted", "", "  (interrupted)")],
+    [
+        ("failed", "API error", "✗ API error"),
+        ("interrupted", "", "  (interrupted; there is no answer)"),
+        ("interrupted", "So", "  So\n\n  (interrupted; the answer is not\n  complete)"),
+    ],
 )
 def test_a_turn_that_did_not_finish_says_so(how: str, answer: str, shown: str) -> None:
     at = "2026-11-01T00:00:00Z"
@@ -273,7 +277,16 @@ def test_an_interruption_that_the_agent_has_recorded_is_shown_once() -> None:
     passage = {"at": at, "kind": "interruption", "text": "[Request interrupted]"}
     found = read(ConversationInfo, {"turns": [turn], "transcript": [passage]})
 
-    assert text_of(conversation_lines(found, 40)) == "  (interrupted)"
+    assert text_of(conversation_lines(found, 40)) == "  (interrupted; there is no answer)"
+
+
+def test_an_interruption_that_only_the_agent_has_recorded_is_shown() -> None:
+    at = "2026-11-01T00:00:00Z"
+    turn = {"how": "finished", "answer": "Done", "started_at": at, "ended_at": at}
+    passage = {"at": at, "kind": "interruption", "text": "[Request interrupted]"}
+    found = read(ConversationInfo, {"turns": [turn], "transcript": [passage]})
+
+    assert text_of(conversation_lines(found, 40)) == "  (interrupted)\n\n  Done"
 
 
 def test_waits_are_a_tree_and_a_ring_is_drawn_once() -> None:
@@ -316,8 +329,9 @@ def test_the_details_leave_out_what_is_unknown() -> None:
         runtime="observed",
     )
 
-    assert details(full) == "claude opus · /repo · main · 999 tokens · $0.50 · #team · observed"
+    assert details(full) == "claude opus · observed · /repo · main · 999 tokens · $0.50 · #team"
     assert details(session("b")) == "demo · /repo"
+    assert details(session("c", runtime="acp")) == "demo · driven (acp) · /repo"
 
 
 @pytest.mark.parametrize(
@@ -372,4 +386,6 @@ def test_a_denied_call_is_marked_in_the_conversation() -> None:
 
     shown = text_of(conversation_lines(found, 40))
 
-    assert shown.splitlines() == ["  ⚒ Bash ls", "  ⚒ Bash rm", "  ✗ denied by the rule no-rm"]
+    assert shown.splitlines() == [
+        *("  ⚒ Bash ls", "  ✗ Bash rm", "    (denied by the rule no-rm)")
+    ]

@@ -15,6 +15,7 @@ from rookery.workspaces.git import Git, GitPlace, disarmed, git_environment
 from rookery.workspaces.inspection import open_worktree, position
 from rookery.workspaces.landing import LandMethod, LandRequest
 from tests.support.fakes.database import ObservedDatabase
+from tests.support.repositories import GitFolder
 from tests.support.workshop import Workshop
 
 pytestmark = pytest.mark.anyio
@@ -91,6 +92,54 @@ async def test_no_program_of_a_repository_runs(workshop: Workshop) -> None:
 
     assert "+again\n" in shown.text
     assert kept.state is WorkspaceState.KEPT
+    assert sprung(workshop) == []
+
+
+SIGNATURE = """gpgsig -----BEGIN PGP SIGNATURE-----
+ \n iQEz
+ -----END PGP SIGNATURE-----
+"""
+
+
+def commit_with_signature(tree: GitFolder, name: str) -> None:
+    """Make a commit that has a signature, as an agent can without a key."""
+    tree.commit(name, "x\n")
+    headers, _, message = tree.git("cat-file", "commit", "HEAD").partition("\n\n")
+    content = tree.path.parent / f"{name}-commit"
+    content.write_text(f"{headers}\n{SIGNATURE}\n{message}\n")
+    signed = tree.git("hash-object", "-t", "commit", "-w", str(content))
+    tree.git("reset", "--quiet", "--soft", signed)
+
+
+@pytest.mark.spec("L3", "K5")
+@pytest.mark.parametrize("method", list(LandMethod))
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("log.showSignature", "true"),
+        ("merge.verifySignatures", "true"),
+        ("branch.main.mergeOptions", "--verify-signatures --squash"),
+    ],
+)
+@pytest.mark.parametrize("has_moved", [False, True])
+async def test_no_program_of_a_repository_checks_signatures(
+    workshop: Workshop, method: LandMethod, key: str, value: str, *, has_moved: bool
+) -> None:
+    git = workshop.worktrees.git
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        found = await workshop.until(await workshop.id_of("fix"), WorkspaceState.READY)
+        for name in ("b.txt", "c.txt"):
+            commit_with_signature(tree, name)
+        tree.git("config", "gpg.program", trap(workshop, "gpg"))
+        tree.git("config", key, value)
+        if has_moved:
+            workshop.repository.commit("z.txt", "z\n")
+
+        prepared = await landing.prepare(git, found, LandRequest(name="fix", method=method))
+        await landing.carry_out(git, found, prepared)
+
+    assert (workshop.repository.path / "c.txt").read_text() == "x\n"
     assert sprung(workshop) == []
 
 

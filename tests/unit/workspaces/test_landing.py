@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -243,6 +244,16 @@ async def test_a_worktree_on_another_branch_does_not_land(
     tree.git("checkout", "--quiet", "-b", "mine")
 
     with pytest.raises(CommandRefused, match="is on the branch mine and not on rookery/fix"):
+        await land(workshop)
+
+
+@pytest.mark.spec("L3")
+async def test_a_worktree_that_was_removed_by_hand_does_not_land(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    shutil.rmtree(tree.path)
+
+    with pytest.raises(CommandRefused, match="The worktree of fix is gone: "):
         await land(workshop)
 
 

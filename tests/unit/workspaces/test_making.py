@@ -282,6 +282,27 @@ async def test_nothing_is_copied_through_a_link_of_the_repository(
     assert "a link of the repository leads elsewhere" in found.reason
 
 
+@pytest.mark.spec("L1")
+async def test_no_folder_is_copied_through_a_link_within_it(
+    database: ObservedDatabase, journal: Journal, tmp_path: Path
+) -> None:
+    workshop = with_settings(database, journal, tmp_path, copy=["config"])
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    workshop.repository.write("config/known", "known")
+    (workshop.repository.path / "config/sub").symlink_to(outside)
+    workshop.repository.git("add", "--all")
+    workshop.repository.git("commit", "--quiet", "--message", "a link")
+    (workshop.repository.path / "config/sub").unlink()
+    workshop.repository.write("config/sub/key", "secret")
+    async with workshop.kept():
+        session = await workshop.request("fix")
+        found = await workshop.until(session.id, WorkspaceState.REMOVED)
+
+    assert list(outside.iterdir()) == []
+    assert "config/sub is not copied" in found.reason
+
+
 @pytest.mark.spec("L1", "A3")
 @pytest.mark.parametrize("setup", [["sh", "-c", "echo no such package >&2; exit 3"], ["nope"]])
 async def test_a_set_up_that_fails_is_a_failed_start_that_leaves_nothing(

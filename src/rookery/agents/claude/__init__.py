@@ -20,3 +20,6 @@ RPC_PREFIX, RPC_SESSION_ID = "claude-code", "claudeSessionId"
 
 #: The Python package through which Claude Code is driven; an extra installs it.
 SDK_PACKAGE = "claude_agent_sdk"
+
+#: The runtimes in which it works without a terminal.
+DRIVEN = ("sdk", "acp")

@@ -7,3 +7,6 @@ NAME = "codex"
 
 #: What a project's folder may hold that runs programs once the folder is trusted.
 PROJECT_FILES = (".codex",)
+
+#: The runtimes in which it works without a terminal.
+DRIVEN = (NAME, "acp")

@@ -10,3 +10,6 @@ PROJECT_FILES = (".gemini",)
 
 #: It reads hooks only from its user's settings: they cannot be set at launch.
 NEEDS_INSTALLED_HOOKS = True
+
+#: The runtimes in which it works without a terminal.
+DRIVEN = ("acp",)

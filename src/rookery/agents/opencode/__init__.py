@@ -7,3 +7,6 @@ NAME = "opencode"
 
 #: What a project's folder may hold that runs programs once the folder is trusted.
 PROJECT_FILES = (".opencode", "opencode.json", "opencode.jsonc")
+
+#: The runtimes in which it works without a terminal.
+DRIVEN = (NAME, "acp")

@@ -84,7 +84,7 @@ class ClaudeStyleHooks:
             }:
                 if len(native_id) > MAX_TEXT_CHARS or len(cwd) > MAX_TEXT_CHARS:
                     raise HookUnreadable("its ids are far too long")
-                sender = Sender(
+                return Sender(
                     self.agent,
                     NativeId(native_id),
                     cwd,
@@ -93,9 +93,8 @@ class ClaudeStyleHooks:
                     _model(payload)[:MAX_NAME_CHARS],
                     is_new=event == "SessionStart",
                     has_ended=event == "SessionEnd",
+                    permission_mode=self._mode(payload),
                 )
-                mode = self._mode(payload)
-                return replace(sender, permission_mode=mode) if mode else sender
             case _:
                 raise HookUnreadable(", ".join(sorted(map(str, payload))))
 

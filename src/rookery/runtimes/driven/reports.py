@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, assert_never
 
@@ -12,18 +12,61 @@ from rookery.drivers.events import Event, EventEntry
 from rookery.model import facts
 from rookery.model.blocks import Block, BlockKind
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import telling
 from rookery.model.reason_texts import in_one_line
 from rookery.model.sessions import NativeId
-from rookery.ports.sightings import AgentAsked, AgentStoppedAsking, Finished, Reported, Sighting
+from rookery.model.tool_inputs import telling
+from rookery.ports.sightings import (
+    AgentAsked,
+    AgentStoppedAsking,
+    Finished,
+    Reported,
+    Sighting,
+    TextsReported,
+)
 from rookery.processes import Process
 
 #: Characters of a tool's argument in a fact.
 MAX_ARGUMENT_CHARACTERS = 500
 
+#: Texts of one report: the transaction that records it must stay short.
+MAX_TEXTS = 128
 
-def read_entry(entry: EventEntry, session: SessionId, *, folder: str) -> Sighting:
-    """Return what an entry of an event file says about its session."""
+
+def read_entries(
+    entries: Iterable[EventEntry], session: SessionId, *, folder: str
+) -> Iterator[Sighting]:
+    """Return what entries of an event file say about their session; texts are put together."""
+    texts: list[EventEntry] = []
+    for entry in entries:
+        if texts and not _continues(texts, entry):
+            yield _join(texts, session)
+            texts = []
+        if isinstance(entry.event, events.TextAdded):
+            texts.append(entry)
+        else:
+            yield _read_entry(entry, session, folder=folder)
+    if texts:
+        yield _join(texts, session)
+
+
+def _continues(texts: Sequence[EventEntry], entry: EventEntry) -> bool:
+    """Return whether an entry is one more text of the same moment."""
+    last = texts[-1]
+    return (
+        isinstance(entry.event, events.TextAdded)
+        and entry.at == last.at
+        and entry.number == last.number + 1  # a damaged line is left out
+        and len(texts) < MAX_TEXTS
+    )
+
+
+def _join(texts: Sequence[EventEntry], session: SessionId) -> TextsReported:
+    said = [each.event.text for each in texts if isinstance(each.event, events.TextAdded)]
+    at = datetime.fromisoformat(texts[-1].at)
+    return TextsReported(session, tuple(said), texts[-1].number, at)
+
+
+def _read_entry(entry: EventEntry, session: SessionId, *, folder: str) -> Sighting:
     match entry.event:
         case events.Asked() as asked:
             return AgentAsked(
@@ -35,6 +78,7 @@ def read_entry(entry: EventEntry, session: SessionId, *, folder: str) -> Sightin
                 subagent=asked.subagent,
                 basis=asked.basis,
                 method=asked.method,
+                folder=asked.folder,
             )
         case events.AskingEnded(request):
             return AgentStoppedAsking(session, request)
@@ -111,8 +155,6 @@ def _blocks(event: Event) -> list[Block]:  # noqa: C901, PLR0911 - a table
     match event:
         case events.PromptTaken(text):
             return [Block(BlockKind.PROMPT, text)]
-        case events.TextAdded(text):
-            return [Block(BlockKind.TEXT, text)]
         case events.ThoughtAdded(text):
             return [Block(BlockKind.THOUGHT, text)]
         case events.ToolBegan(call_id, tool, tool_input, subagent):

@@ -36,12 +36,13 @@ from rookery.ports.sightings import (
     Reported,
     ReportedTogether,
     Sighting,
+    TextsReported,
 )
 from rookery.ports.terminal import Terminal
 from rookery.processes import Process, descendants, send_signal, signal_sessions
 from rookery.runtimes.driven.host_connection import HostConnection
 from rookery.runtimes.driven.host_process import HostSite
-from rookery.runtimes.driven.reports import read_entry
+from rookery.runtimes.driven.reports import read_entries
 
 _log = logging.getLogger(__name__)
 
@@ -135,9 +136,9 @@ class DrivenRuntime:
         """Yield sightings; reports that came while the caller was busy are yielded as one."""
         while True:
             await self._is_seen.wait()
-            reports: list[Reported] = []
+            reports: list[Reported | TextsReported] = []
             while self._sightings and len(reports) < MAX_REPORTS:
-                if not isinstance(first := self._sightings[0], Reported):
+                if not isinstance(first := self._sightings[0], Reported | TextsReported):
                     break
                 reports.append(first)
                 self._sightings.popleft()
@@ -204,15 +205,14 @@ class DrivenRuntime:
     def _read(self, followed: _Followed) -> None:
         """Report the new events of a session."""
         try:
-            entries = list(followed.events.read())
+            entries = followed.events.read()
         except OSError as error:
             _log.warning("The events of %s cannot be read: %s", followed.session, error)
             return
         followed.commands.update(
             each.event.process for each in entries if isinstance(each.event, CommandStarted)
         )
-        session, folder = followed.session, followed.folder
-        sightings = [read_entry(each, session, folder=folder) for each in entries]
+        sightings = [*read_entries(entries, followed.session, folder=followed.folder)]
         settled = {each.request for each in sightings if isinstance(each, AgentStoppedAsking)}
         for each in sightings:
             followed.is_over = followed.is_over or isinstance(each, Finished)

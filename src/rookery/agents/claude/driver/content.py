@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from rookery.drivers.events import FileChanged, Used
+from rookery.drivers.json_fields import fields_of
 from rookery.drivers.result_texts import bounded
 from rookery.model.money import in_micro_dollars
 
@@ -20,11 +21,11 @@ _COMPACTED, COMPACTED = "Compacted", "The conversation was compacted."
 
 def blocks(frame: Frame) -> Sequence[Frame]:
     """Return the content of a message as blocks."""
-    match frame:
-        case {"message": {"content": str(text)}}:
-            return ({"type": "text", "text": text},)
-        case {"message": {"content": list(content)}}:
+    match fields_of(frame.get("message")).get("content"):
+        case list(content):
             return [each for each in content if isinstance(each, dict)]
+        case str(text):
+            return ({"type": "text", "text": text},)
         case _:
             return ()
 

@@ -74,15 +74,21 @@ class MessageReader:
 
     def read(self, frame: Frame) -> Iterator[Event]:
         """Return the events that a message reports."""
+        # The kind first: a pattern for each whole message takes longer than all the rest.
+        match frame.get("type"):
+            case "assistant":
+                return self._read_answer(frame)
+            case "user":
+                return self._read_results(frame)
+            case "result":
+                return self._read_stop(frame)
+            case _:
+                return self._read_state(frame)
+
+    def _read_state(self, frame: Frame) -> Iterator[Event]:
         match frame:
             case {"type": "command_lifecycle", "command_uuid": str(id_), "state": str(state)}:
                 yield from self._read_lifecycle(id_, state)
-            case {"type": "assistant"}:
-                yield from self._read_answer(frame)
-            case {"type": "user"}:
-                yield from self._read_results(frame)
-            case {"type": "result"}:
-                yield from self._read_stop(frame)
             case {"type": "system", "subtype": "session_state_changed", "state": str(state)}:
                 self._state = state
                 if state == "idle":

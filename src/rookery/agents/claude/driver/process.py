@@ -10,14 +10,16 @@ from __future__ import annotations
 import asyncio
 import json
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from signal import SIGKILL
 from typing import Any
 
+import msgspec
 from claude_agent_sdk import CLIConnectionError, Transport
 
 from rookery import processes
+from rookery.agents.claude.driver.line_chunks import LineChunks
 from rookery.agents.claude.driver.trust import is_trusted
 from rookery.drivers.driver import DriverError, DriverLaunch
 from rookery.drivers.program_ends import ErrorOutput, exit_text
@@ -33,15 +35,20 @@ _CONTROL = frozenset({"control_request", "control_response", "control_cancel_req
 
 _PROGRAM = "Claude Code"
 
+_DECODER = msgspec.json.Decoder(dict[str, Any])
+
 
 class ClaudeProcess(Transport):
     """Runs Claude Code; passes control messages to the SDK and all others to ``take``."""
 
-    def __init__(self, launch: DriverLaunch, take: Callable[[Mapping[str, Any]], None]) -> None:
+    def __init__(
+        self, launch: DriverLaunch, take: Callable[[Sequence[Mapping[str, Any]]], None]
+    ) -> None:
         self.is_trusted = False  #: whether the user lets it use what the project defines
         self._launch = launch
         self._take = take
         self._process: Process | None = None
+        self._output: LineChunks | None = None
         self._errors: ErrorOutput | None = None
         self._is_told_to_end = False
 
@@ -63,14 +70,16 @@ class ClaudeProcess(Transport):
                 stderr=PIPE,
                 cwd=launch.folder,
                 env=launch.environment,
-                limit=MAX_LINE_BYTES,
             )
         except OSError as error:
             named = "" if error.filename in {None, launch.argv[0]} else f"{error.filename}: "
             raise DriverError(
                 f"{launch.argv[0]} cannot be run: {named}{error.strerror}."
             ) from error
-        assert self._process.stderr  # noqa: S101 - it was opened with a pipe
+        # They were opened with pipes.
+        assert self._process.stdout  # noqa: S101
+        assert self._process.stderr  # noqa: S101
+        self._output = LineChunks(self._process.stdout, max_line_bytes=MAX_LINE_BYTES)
         self._errors = ErrorOutput(self._process.stderr)
 
     async def write(self, data: str) -> None:
@@ -85,21 +94,28 @@ class ClaudeProcess(Transport):
 
         That is an error unless its input was ended first.
         """
-        while line := await self._read_line():
-            if (message := _parse(line)) is None:
-                continue
-            if message.get("type") in _CONTROL:
-                yield message
-            else:
-                self._take(message)
+        while lines := await self._read_lines():
+            messages, error = _parse(lines)
+            told: list[Mapping[str, Any]] = []
+            for message in messages:
+                if message.get("type") in _CONTROL:
+                    # What it said before comes first: a question may be about a call in there.
+                    self._take(told)
+                    told = []
+                    yield message
+                else:
+                    told.append(message)
+            self._take(told)
+            if error:
+                raise error
         if not self._is_told_to_end:
             raise DriverError(await self._describe_end())
 
-    async def _read_line(self) -> bytes:
-        if self._process is None or self._process.stdout is None:
+    async def _read_lines(self) -> bytes:
+        if self._output is None:
             return b""
         try:
-            return await self._process.stdout.readline()
+            return await self._output.read()
         except ValueError as error:
             limit = MAX_LINE_BYTES // 2**20
             raise DriverError(f"{_PROGRAM} wrote a line of more than {limit} MiB.") from error
@@ -145,16 +161,21 @@ class ClaudeProcess(Transport):
         return self._process is not None and self._process.returncode is None
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
-    """Read a message; ``None`` for other output, which some builds write there."""
-    if not line.startswith(b"{"):
-        return None
-    try:
-        message: dict[str, Any] = json.loads(line)
-    except ValueError as error:
-        shown = line[:200].decode(errors="replace").strip()
-        raise DriverError(f"{_PROGRAM} wrote a line that is not JSON: {shown}") from error
-    return message
+def _parse(lines: bytes) -> tuple[list[dict[str, Any]], DriverError | None]:
+    """Read messages, up to a line that is not JSON."""
+    with suppress(msgspec.MsgspecError):
+        return _DECODER.decode_lines(lines), None
+    messages: list[dict[str, Any]] = []
+    for line in lines.split(b"\n"):
+        if not line.startswith(b"{"):
+            continue  # some builds write other output there
+        try:
+            # Also reads half a character, which some texts end with.
+            messages.append(json.loads(line))
+        except ValueError:
+            shown = line[:200].decode(errors="replace").strip()
+            return messages, DriverError(f"{_PROGRAM} wrote a line that is not JSON: {shown}")
+    return messages, None
 
 
 def _kill_tree(pid: int) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -25,7 +25,7 @@ from rookery.agents.claude.driver.messages import MessageReader
 from rookery.agents.claude.driver.process import ClaudeProcess
 from rookery.agents.claude.driver.trust import NOTICE
 from rookery.drivers.driver import DriverContext, DriverError, DriverLaunch
-from rookery.drivers.events import Asked, Ended, Noticed, Up
+from rookery.drivers.events import Asked, Ended, Event, Noticed, Up
 
 #: Seconds for the program to answer its first message. It reads settings and plugins before.
 START_SECONDS = 60.0
@@ -107,9 +107,14 @@ class SdkDriver:
                 f"Claude Code {version} is too old to be driven: it must be {needed} or newer."
             )
 
-    def _take(self, message: Mapping[str, Any]) -> None:
-        for event in self._reader.read(message):
-            self._context.report(event)
+    def _take(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Report what messages say, which came together, at once."""
+        events: list[Event] = []
+        try:
+            for message in messages:
+                events += self._reader.read(message)
+        finally:  # what came before a message that cannot be read is not lost
+            self._context.report(*events)
         if self._reader.is_over_budget:
             self._process.terminate()
 

@@ -51,6 +51,8 @@ class CodexRequest:
             use.input,
             call_id=text_of(self.params.get("itemId")),
             subagent="" if sender == thread else sender,
+            # A command may name another folder than the project's, and rules must know it.
+            folder=text_of(self.params.get("cwd")),
         )
 
     def _use(self, known: Mapping[str, CodexCall]) -> CodexCall | None:

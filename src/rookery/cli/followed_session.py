@@ -1,0 +1,25 @@
+"""A session that ``rookery follow`` shows, and how much of it was shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rookery.cli.live_blocks import LiveBlocks
+from rookery.client.turns import TurnInfo
+
+
+@dataclass(slots=True)
+class FollowedSession:
+    """A session that is followed, and how much of it was shown."""
+
+    id: str
+    name: str
+    as_of: int  #: events up to this entry were covered when it came to the foreground
+    is_ours: bool  #: whether this command put it into the foreground
+    seen: int  #: the number of the last turn that was shown
+    last: TurnInfo | None = None  #: that turn
+    prompts: list[str] = field(default_factory=list)  #: shown prompts of unfinished turns
+    asked: tuple[str, str] = ("", "")  #: the kind and the text of its last request
+    blocks: LiveBlocks | None = None  #: of a driven session
+    calls: dict[str, str] = field(default_factory=dict)  #: the last argument of each tool
+    runtime: str = ""

@@ -1,0 +1,18 @@
+"""Word how turns ended."""
+
+from __future__ import annotations
+
+from rookery.client.turns import TurnInfo
+
+
+def outcome_note(turn: TurnInfo) -> str:
+    """Return why a turn has no answer, or not a whole one; empty if it has finished."""
+    match turn.how:
+        case "interrupted" if turn.answer:
+            return "interrupted; the answer is not complete"
+        case "interrupted":
+            return "interrupted; there is no answer"
+        case "failed" | "":
+            return turn.how
+        case _:
+            return "" if turn.answer else "there is no answer"
