@@ -182,6 +182,49 @@ async def test_a_person_decides_what_it_asks(
 
 
 @pytest.mark.spec("D1")
+@pytest.mark.parametrize(
+    ("basis", "command", "answer"),
+    [
+        ("unasked", "ls", "ran ls"),
+        ("granted", "ls", "ran ls"),
+        ("unasked", "rm x", "denied: never"),
+        ("granted", "rm x", "denied: never"),
+        ("granted", "make", "ran make"),
+    ],
+)
+async def test_rules_apply_to_what_no_person_is_asked_about(
+    daemon: Daemon, basis: str, command: str, answer: str
+) -> None:
+    daemon.home.rules.write_text(
+        '[[deny]]\nname = "no rm"\ninput.command = "rm *"\nreason = "never"\n'
+        '[[ask]]\ninput.command = "make"\n'
+    )
+    daemon.home.rules.chmod(0o600)
+
+    session = await daemon.start(f"{basis}: {command}")
+
+    assert await daemon.answers(session.id, number=1) == [answer]
+    kept = await daemon.context.database.read(
+        lambda db: db.execute("select decision, rule, by from audit").fetchall()
+    )
+    denied = [("denied", "no rm", "rule")] if answer.startswith("denied") else []
+    allowed = [("allowed", "", "unasked")] if (basis, command) == ("unasked", "ls") else []
+    assert [tuple(each) for each in kept] == denied + allowed
+
+
+@pytest.mark.spec("D1")
+async def test_an_ask_rule_asks_about_what_is_usually_unasked(daemon: Daemon) -> None:
+    daemon.home.rules.write_text('[[ask]]\ninput.command = "make"\n')
+    daemon.home.rules.chmod(0o600)
+
+    session = await daemon.start("unasked: make")
+    request = await daemon.asked(session.id)
+    await daemon.ask("answer_permission", permission=request.id, decision="allow")
+
+    assert await daemon.answers(session.id, number=1) == ["ran make"]
+
+
+@pytest.mark.spec("D1")
 async def test_a_rule_decides_what_it_asks(daemon: Daemon) -> None:
     daemon.home.rules.write_text(
         '[[deny]]\ntool = "Bash"\ninput.command = "rm *"\nreason = "never"\n'

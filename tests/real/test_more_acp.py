@@ -100,7 +100,7 @@ async def test_a_file_is_written_after_one_question(session: AcpSession, case: A
     await session.answer(asked, allow=True)
     assert await session.over(before) == TurnOver("wrote")
     assert file.read_text().strip() == "hello"
-    assert len(of(Asked, session.events)) == 1
+    assert len(session.questions) == 1
     assert {each.path for each in of(FileChanged, session.events)} == {str(file)}
 
 

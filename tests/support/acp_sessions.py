@@ -14,7 +14,7 @@ from rookery.agents.driver_catalog import find_driver
 from rookery.drivers.commands import AgentAnswer, AgentPrompt, Start
 from rookery.drivers.driven_session import DrivenSession
 from rookery.drivers.event_file import EventReader, EventWriter
-from rookery.drivers.events import Asked, Ended, Event, TurnOver, Up
+from rookery.drivers.events import Asked, Basis, Ended, Event, TurnOver, Up
 from rookery.ports.agent import DriverLine
 
 _E = TypeVar("_E", bound=Event)
@@ -24,7 +24,10 @@ SOON = 60.0
 
 
 class AcpSession:
-    """One session; it ends with the block."""
+    """One session; it ends with the block.
+
+    What no person is asked about is allowed at once, as by a daemon without rules.
+    """
 
     def __init__(
         self,
@@ -38,6 +41,7 @@ class AcpSession:
         path = place / "session.events"
         self._reader = EventReader(path)
         self.events: list[Event] = []
+        self.denied_bases: frozenset[Basis] = frozenset()  #: as if a rule denied all such calls
         self._bell = asyncio.Event()
         for file, text in line.line.files.items():
             file.write_text(text)
@@ -56,7 +60,12 @@ class AcpSession:
         self._task: asyncio.Task[None] | None = None
 
     def _take(self) -> None:
-        self.events += [entry.event for entry in self._reader.read()]
+        new = [entry.event for entry in self._reader.read()]
+        self.events += new
+        for asked in of(Asked, new):
+            if asked.basis != "person":
+                allow = asked.basis not in self.denied_bases
+                self.driven.answer(AgentAnswer("it", asked.request, allow=allow))
         self._bell.set()
 
     async def __aenter__(self) -> Self:
@@ -115,6 +124,16 @@ class AcpSession:
 
     async def answer(self, asked: Asked, *, allow: bool, **more: Any) -> None:  # noqa: ANN401
         self.driven.answer(AgentAnswer("it", asked.request, allow=allow, **more))
+
+    @property
+    def questions(self) -> list[Asked]:
+        """Return what a person was asked."""
+        return [each for each in of(Asked, self.events) if each.basis == "person"]
+
+    async def until_asked(self, number: int) -> Asked:
+        """Wait until a person was asked so often, and return the last question."""
+        await self.until_found(lambda _: len(self.questions) >= number)
+        return self.questions[number - 1]
 
     async def ended(self) -> Ended:
         return await self.until(Ended)

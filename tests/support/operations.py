@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rookery.agent_settings import AgentSettings
 from rookery.agents.catalog import AGENTS
 from rookery.config import Settings
 from rookery.home import find_home
@@ -40,7 +39,8 @@ def session_caller(session: SessionId) -> Identity:
 
 def with_programs(settings: Settings) -> Settings:
     """Return settings in which every agent's program is found."""
-    found = {name: AgentSettings(command=(PROGRAM,)) for name in AGENTS}
+    programs = {"command": (PROGRAM,), "acp": (PROGRAM,)}
+    found = {name: settings.agent(name).model_copy(update=programs) for name in AGENTS}
     return settings.model_copy(update={"agents": found})
 
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 from rookery.drivers.driver import DriverContext, DriverError, DriverLaunch
 from rookery.drivers.events import (
     Asked,
+    Basis,
     Ended,
     PromptTaken,
     TextAdded,
@@ -34,6 +35,7 @@ def native_id(session: str) -> str:
 class ScriptedDriver:
     """Plays a prompt: steps such as ``say: hello`` or ``run: ls``, one in each line.
 
+    ``unasked`` and ``granted`` are commands like ``run``, about which no person is asked.
     ``wait`` goes on until it is interrupted, ``cost: 2`` uses dollars, ``crash: why`` ends it.
     """
 
@@ -78,6 +80,8 @@ class ScriptedDriver:
                 return rest
             case "run":
                 return await self._run(rest, number)
+            case "unasked" | "granted":
+                return await self._run(rest, number, basis=name)
             case "cost":
                 cost = round(float(rest) * 1_000_000)
                 self._around.report(Used(10, 20, cost, cost))
@@ -89,9 +93,10 @@ class ScriptedDriver:
                 pass
         return ""
 
-    async def _run(self, command: str, number: str) -> str:
-        self._around.report(ToolBegan(number, "Bash", {"command": command}))
-        answer = await self._around.ask(Asked(number, "Bash", {"command": command}, number))
+    async def _run(self, command: str, number: str, *, basis: Basis = "person") -> str:
+        given = {"command": command}
+        self._around.report(ToolBegan(number, "Bash", given))
+        answer = await self._around.ask(Asked(number, "Bash", given, number, basis=basis))
         result = f"ran {command}" if answer.allow else f"denied: {answer.message}"
         self._around.report(ToolEnded(number, "Bash", result, failed=not answer.allow))
         self._around.report(TextAdded(result))

@@ -90,6 +90,9 @@ class Callers:
         candidates = await self.database.read(partial(_find_candidates, evidence=evidence))
         if session := candidates.by_ancestor or self.holder_of(evidence.lineage):
             return session
+        if await self._is_below_driver_host(evidence):
+            # Only what the host reports is believed: a command chooses its own environment.
+            raise _unattributable("Rookery's driver host")
         if evidence.position.terminal:
             beside = partial(self._detached_from, candidates.processes, evidence.position)
             if session := await anyio.to_thread.run_sync(beside):
@@ -107,11 +110,12 @@ class Callers:
         if server in ancestors:
             # An agent can make Rookery's tmux server open a window or run a job.
             where = "Rookery's own tmux server, but in no session's pane"
-        elif await anyio.to_thread.run_sync(self.server, self.drivers) in ancestors:
-            # A driven agent that has not reported its process yet.
-            where = "Rookery's driver host"
         if where:
-            raise Forbidden(f"this process runs in {where}. Use a terminal of your own.")
+            raise _unattributable(where)
+
+    async def _is_below_driver_host(self, evidence: ProcessEvidence) -> bool:
+        host = await anyio.to_thread.run_sync(self.server, self.drivers)
+        return host is not None and host in {each.pid for each in evidence.chain[1:]}
 
     def _detached_from(
         self, processes: Mapping[SessionId, Process], position: Position
@@ -127,6 +131,10 @@ class Callers:
             ),
             None,
         )
+
+
+def _unattributable(where: str) -> Forbidden:
+    return Forbidden(f"this process runs in {where}. Use a terminal of your own.")
 
 
 @dataclass(frozen=True, slots=True)

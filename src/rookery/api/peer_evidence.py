@@ -57,7 +57,9 @@ def read_evidence(pid: int) -> ProcessEvidence | None:
         name for each in chain if (name := system.variable(each.pid, SESSION_VARIABLE))
     )
     is_shared = any(is_shared_server(each.pid, SHARED_SERVERS) for each in chain)
-    leader = Process.of(session_leader(pid))
+    number = session_leader(pid)
+    # A leader that has ended is known by its number: its session is not over yet.
+    leader = Process.of(number) or (Process(number, "") if number else None)
     return ProcessEvidence(chain, sessions_named, _position(chain), is_shared, leader)
 
 

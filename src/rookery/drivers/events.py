@@ -8,6 +8,11 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+#: What happens to a call that no rule decides: a ``person`` is asked; or it is allowed. An
+#: ``unasked`` call is allowed unless a rule denies it or asks, a ``granted`` one unless a rule
+#: denies it.
+Basis: TypeAlias = Literal["person", "unasked", "granted"]
+
 
 class _Event(Struct, frozen=True, tag_field="kind", omit_defaults=True):
     pass
@@ -25,6 +30,12 @@ class ProcessStarted(_Event, frozen=True, tag="process"):
     """The agent's program runs. The host reports it, not the driver."""
 
     pid: int
+
+
+class CommandStarted(_Event, frozen=True, tag="command"):
+    """The host runs a command for the agent: the process belongs to the session."""
+
+    process: str  #: its pid and start time, as ``Process.key``
 
 
 class PromptTaken(_Event, frozen=True, tag="prompt"):
@@ -83,6 +94,8 @@ class Asked(_Event, frozen=True, tag="asked"):
     input: Mapping[str, Any]
     call_id: str = ""
     subagent: str = ""
+    basis: Basis = "person"
+    method: str = ""  #: the request of the protocol that carries it out: rules may name it, too
     folder: str = ""  #: where it would run; empty for the session's project folder
 
 
@@ -141,6 +154,7 @@ class Ended(_Event, frozen=True, tag="ended"):
 Event: TypeAlias = (
     Up
     | ProcessStarted
+    | CommandStarted
     | PromptTaken
     | TextAdded
     | ThoughtAdded

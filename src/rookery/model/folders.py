@@ -13,6 +13,14 @@ COMMAND_FIELDS = frozenset({"command", "cmd", "script"})
 FOLDER_FIELDS = frozenset({"workdir", "cwd", "directory", "dir_path", "dirPath"})
 
 
+def paths_in(value: object) -> list[str]:
+    """Return the paths that a path field holds: one, or a list of several."""
+    if isinstance(value, str):
+        return [value]
+    paths = [*value] if isinstance(value, list | tuple) else []
+    return paths if all(isinstance(each, str) for each in paths) else []
+
+
 def runs_command(tool_input: Mapping[str, Any]) -> bool:
     """Return whether a call with this input runs a command."""
     return not COMMAND_FIELDS.isdisjoint(tool_input)

@@ -15,6 +15,7 @@ from rookery.model.folders import runs_command, working_folders
 from rookery.model.reason_texts import in_one_line
 from rookery.model.short_texts import shortened
 from rookery.model.tool_inputs import telling
+from rookery.model.variables import in_words, variables_of
 
 RequestId = NewType("RequestId", str)
 
@@ -129,8 +130,10 @@ class Call:
         if plan := self.plan:
             return " ".join(["May it carry out its plan?", *plan.split()])
         place = f" in {in_one_line(self.elsewhere)}" if self.elsewhere else ""
+        variables = variables_of(self.input)
+        given = f" with {in_one_line(in_words(variables))}" if variables else ""
         about = in_one_line(telling(self.input, self.tool))
-        text = f"May it use {self.tool}{place}? {about}".rstrip()
+        text = f"May it use {self.tool}{place}{given}? {about}".rstrip()
         return f"{text}{self._runs}"
 
     @property

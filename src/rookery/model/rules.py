@@ -13,11 +13,13 @@ from rookery.model.folders import (
     absolute_path,
     is_within,
     named_folders,
+    paths_in,
     runs_command,
     working_folders,
 )
 from rookery.model.patterns import Pattern
 from rookery.model.permissions import FOLDER, Call, without_comment
+from rookery.model.variables import ENVIRONMENT, redirects, variables_of
 
 #: In order of precedence: a rule that denies beats all that allow.
 Decision: TypeAlias = Literal["deny", "allow", "ask"]
@@ -76,6 +78,7 @@ class Rule:
             and self._is_about(circumstances)
             and all(has(call, circumstances, name, each) for name, each in self.input.items())
             and self._is_in_folder(call, circumstances)
+            and (self.decision != "allow" or self._allows_variables(call))
             and (
                 not self.exact or without_comment(call.tool, call.input).keys() == {*self.input}
             )
@@ -97,6 +100,14 @@ class Rule:
         if not runs_command(call.input) or (named and named.keys() <= self.input.keys()):
             return True
         return is_certain and all(is_within(each, circumstances.project) for each in folders)
+
+    def _allows_variables(self, call: Call) -> bool:
+        """Return whether the rule names the variables of a command; some it can never allow.
+
+        The same command can run another program, depending on its variables.
+        """
+        variables = variables_of(call.input)
+        return variables is None or (ENVIRONMENT in self.input and not redirects(variables))
 
     def _is_about(self, circumstances: Circumstances) -> bool:
         """Return whether the rule applies to the session that makes a call.
@@ -222,8 +233,8 @@ def _allows(call: Call, circumstances: Circumstances, name: str, pattern: Patter
         # JSON would turn a newline in the value into two harmless characters.
         is_text = isinstance(call.input[name], str)
         return is_text and pattern.matches_one_command(value)
-    if name in PATH_FIELDS and isinstance(call.input[name], str):
-        paths = call.real_paths.get(name) or {_absolute(value, circumstances)}
+    if name in PATH_FIELDS and (named := paths_in(call.input[name])):
+        paths = call.real_paths.get(name) or {_absolute(each, circumstances) for each in named}
         return all(pattern.matches(each) for each in paths)
     return pattern.matches(value)
 
@@ -236,10 +247,11 @@ def _restricts(call: Call, circumstances: Circumstances, name: str, pattern: Pat
 
 
 def _meanings(call: Call, circumstances: Circumstances, name: str) -> Iterator[str]:
-    value = field_text(call.input[name])
-    yield value
-    if name in PATH_FIELDS and isinstance(call.input[name], str):
-        yield _absolute(value, circumstances)
+    value = call.input[name]
+    yield field_text(value)
+    if name in PATH_FIELDS:
+        for each in paths_in(value):
+            yield from (each, _absolute(each, circumstances))
         yield from call.real_paths.get(name, ())
 
 

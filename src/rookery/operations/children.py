@@ -11,7 +11,7 @@ from rookery.model.autonomy import HeldMode, mode_within
 from rookery.model.confusables import looks_like
 from rookery.model.errors import Forbidden, LimitReached, NameTaken, RateExceeded
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN
-from rookery.model.sessions import Session
+from rookery.model.sessions import ACP, Session
 from rookery.operations.context import Caller, Context
 from rookery.sessions.profiles import find_profile, is_plain
 from rookery.sessions.start_plans import Driving, StartPlan
@@ -36,9 +36,35 @@ def as_child(db: Connection, context: Context, caller: Caller, plan: StartPlan) 
     _check_folder(context, parent, plan.project)
     _check_name(db, plan.start.name)
     _check_profile(context, parent, plan.start.profile)
+    _check_runtime(context, parent, plan)
     mode = mode_within(_mode_of(db, context, parent), _requested_mode(plan))
     driving = _driving_within(context, parent, plan.start.driving)
     return replace(plan, start=replace(plan.start, permission_mode=mode, driving=driving))
+
+
+def configured_runtime(context: Context, agent: str) -> str:
+    """Return the runtime of an agent's sessions if a start does not choose one."""
+    known = context.agents.get(agent)
+    if known and known.is_driven_only:
+        return next(iter(known.driven))
+    return context.settings.agent(agent).runtime
+
+
+def _check_runtime(context: Context, parent: Session, plan: StartPlan) -> None:
+    """Refuse ACP, unless the owner has configured it, or the parent itself is driven over it.
+
+    In all other runtimes hooks report every call. Over ACP rules apply to what an agent asks
+    about, so that a child could do unasked what a rule denies its parent.
+    """
+    name = plan.agent.name
+    usual = configured_runtime(context, name)
+    if plan.start.runtime != ACP or ACP in {usual, parent.runtime}:
+        return
+    raise Forbidden(
+        f"a session may not start {name} over ACP, where rules apply only to what the agent"
+        f" asks about. Use the runtime {usual}. The owner may allow it:  runtime = {ACP!r}  in"
+        f" [agents.{name}] of the configuration."
+    )
 
 
 def _driving_within(context: Context, parent: Session, driving: Driving) -> Driving:

@@ -16,7 +16,7 @@ from rookery.model.errors import BadInput, Forbidden
 from rookery.model.money import in_micro_dollars
 from rookery.model.scopes import Scope
 from rookery.model.sessions import ACP, TMUX, Session
-from rookery.operations.children import as_child
+from rookery.operations.children import as_child, configured_runtime
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.operation import Params
@@ -97,6 +97,7 @@ async def start(
     params = _with_profile(params, profile) if profile else _with_agent(context, params)
     params = _without_agents_environment(caller, params)
     _require_owner_for_shell(caller, params)
+    _require_owner_for_origin(caller, params)
     _check_worktree(caller, params)
     params = _with_runtime(context, caller, params)
     start_request = start_plans.StartRequest(
@@ -140,10 +141,7 @@ def _with_runtime(context: Context, caller: Caller, params: StartParams) -> Star
         raise Forbidden("only the owner may let a session use tools unasked.")
     if params.runtime != AUTO:
         return params
-    configured = context.settings.agent(params.agent).runtime
-    agent = context.agents.get(params.agent)
-    if agent and agent.is_driven_only:
-        configured = next(iter(agent.driven))
+    configured = configured_runtime(context, params.agent)
     return params.model_copy(update={"runtime": configured})
 
 
@@ -241,6 +239,12 @@ def _require_owner_for_shell(caller: Caller, params: StartParams) -> None:
             raise Forbidden(
                 "only the owner may pass an environment, on this computer's own socket."
             )
+
+
+def _require_owner_for_origin(caller: Caller, params: StartParams) -> None:
+    """Let only the owner name the channel that asks: people and channels rely on it."""
+    if params.origin and caller.identity.scope is not Scope.OWNER:
+        raise Forbidden("only the owner may choose the origin of a session. Leave it out.")
 
 
 def _check_worktree(caller: Caller, params: StartParams) -> None:

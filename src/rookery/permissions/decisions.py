@@ -18,7 +18,14 @@ from rookery.model.facts import (
     SessionId,
 )
 from rookery.model.permissions import Call, Outcome, Request, RequestId, Verdict
-from rookery.model.rules import Circumstances, Rule, decide
+from rookery.model.rules import (
+    ASK_ALWAYS,
+    UNCERTAIN,
+    UNKNOWN_COMMANDS,
+    Circumstances,
+    Rule,
+    decide,
+)
 from rookery.model.sessions import Sender, Session
 from rookery.permissions import same_dialog
 from rookery.permissions.request_lifecycle import RequestLifecycle
@@ -33,7 +40,10 @@ _log = logging.getLogger(__name__)
 SECOND_ASKING = timedelta(seconds=30)
 
 #: The deciders that are neither a person nor a session.
-RULE, GRANT = "rule", "grant"
+RULE, GRANT, UNASKED = "rule", "grant", "unasked"
+
+#: The rules that ask because a rule that denies could not be checked.
+_UNCHECKED = (ASK_ALWAYS, UNCERTAIN, UNKNOWN_COMMANDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +87,22 @@ class Permissions(RequestLifecycle):
         now = self.journal.clock.now()
         asking = Asking(now, deadline=now + self.deadline, hook=key, has_dialog=False)
         return WaitForAnswer(self._ask(db, session, call, asking))
+
+    def consider_unasked(
+        self, db: Connection, session: Session, call: Call, *, key: str
+    ) -> Verdict | WaitForAnswer:
+        """Allow a call of a driven agent, unless a rule denies it or asks about it."""
+        if decide(self.rules_file.rules, call, session_families.circumstances(db, session)):
+            return self.consider_driven(db, session, call, key=key)
+        verdict = Verdict(Outcome.ALLOWED, UNASKED)
+        self.record(db, self.decided(session, call, verdict))
+        return verdict
+
+    def is_granted(self, db: Connection, session: Session, call: Call) -> bool:
+        """Return whether a call that was granted may run: no rule denies it, or may do so."""
+        circumstances = session_families.circumstances(db, session)
+        rule = decide(self.rules_file.rules, call, circumstances)
+        return rule is None or not (rule.decision == "deny" or rule in _UNCHECKED)
 
     def consider(
         self, db: Connection, session: Session, call: Call, *, hook: str, can_ask: bool

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import BoundedSemaphore, Thread
 from typing import TypeAlias, TypeVar
 from urllib.parse import unquote
 
-from rookery.model.folders import absolute_path, named_folders
+from rookery.model.folders import absolute_path, named_folders, paths_in
 from rookery.model.permissions import FOLDER, Call
 from rookery.processes.real_paths import real_path
 
@@ -37,12 +37,14 @@ class PathResolver:
 
     async def resolve(self, call: Call, *, folder: str, fields: Iterable[str]) -> Call:
         """Return the call with the real paths of these fields, relative to a folder."""
-        arguments = {name: call.input[name] for name in fields if name in call.input}
-        paths = {name: path for name, path in arguments.items() if isinstance(path, str)}
+        arguments = {name: paths_in(call.input.get(name)) for name in fields}
+        paths = {name: named for name, named in arguments.items() if named}
         if not paths:
             return call
         # Agents differ in expanding a tilde: no allow rule may match by such a path.
-        unsure = {name for name, path in paths.items() if path.startswith("~")}
+        unsure = {
+            name for name, named in paths.items() if any(each.startswith("~") for each in named)
+        }
         resolved = await self._in_thread(paths, folder or "/")
         unsure.update(paths.keys() - resolved.keys())
         return replace(call, real_paths=resolved, uncertain=call.uncertain | unsure)
@@ -50,13 +52,14 @@ class PathResolver:
     async def resolve_folders(self, call: Call, *, folder: str) -> Call:
         """Return the call with the real folders that it may work in."""
         folders = named_folders(call.input) or {FOLDER: folder}
-        resolved = await self._in_thread(folders, folder or "/")
+        named = {name: [path] for name, path in folders.items()}
+        resolved = await self._in_thread(named, folder or "/")
         unsure = {name for name, path in folders.items() if path.startswith("~")}
         if unsure or folders.keys() != resolved.keys():
             return replace(call, uncertain=call.uncertain | {FOLDER})
         return replace(call, real_folders=frozenset().union(*resolved.values()))
 
-    async def _in_thread(self, paths: Mapping[str, str], folder: str) -> _Meanings:
+    async def _in_thread(self, paths: Mapping[str, Sequence[str]], folder: str) -> _Meanings:
         resolved = await in_daemon_thread(
             lambda: dict(self._resolve_all(paths, folder)),
             threads=self._threads,
@@ -65,11 +68,12 @@ class PathResolver:
         return resolved or {}
 
     def _resolve_all(
-        self, paths: Mapping[str, str], folder: str
+        self, paths: Mapping[str, Sequence[str]], folder: str
     ) -> Iterable[tuple[str, frozenset[str]]]:
-        for name, path in paths.items():
+        for name, named in paths.items():
             with suppress(OSError, ValueError):  # a NUL, or too many links
-                yield name, frozenset(self._meanings(folder, path))
+                meanings = (file for path in named for file in self._meanings(folder, path))
+                yield name, frozenset(meanings)
 
     def _meanings(self, folder: str, path: str) -> Iterable[str]:
         """Yield each file that the path may name, relative to a folder."""

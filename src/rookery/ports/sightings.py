@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from rookery.model.blocks import Block
 from rookery.model.facts import Fact, Outcome, SessionId
@@ -100,6 +100,10 @@ class AgentAsked:
     input: Mapping[str, Any]
     call_id: str = ""
     subagent: str = ""
+    #: What decides if no rule does: a person; nothing, unless a rule denies or asks
+    #: (``unasked``); nothing, unless a rule denies (``granted``).
+    basis: Literal["person", "unasked", "granted"] = "person"
+    method: str = ""  #: the protocol's own name of the request, which rules may use as well
     folder: str = ""  #: where it would run; empty for the session's project folder
 
 

@@ -33,6 +33,7 @@ from rookery.processes.table import (
     send_signal,
     session_leader,
     signal_group,
+    signal_sessions,
 )
 
 __all__ = [
@@ -58,5 +59,6 @@ __all__ = [
     "session_leader",
     "signal_group",
     "signal_name",
+    "signal_sessions",
     "system",
 ]

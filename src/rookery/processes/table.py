@@ -85,6 +85,24 @@ def send_signal(process: Process, pids: Iterable[int], number: int) -> None:
                 os.kill(each.pid, number)
 
 
+def signal_sessions(leaders: Collection[Process], number: int) -> None:
+    """Send a signal to all processes of terminal sessions, also if their leaders have ended.
+
+    The number of a leader is not used again while a process of its session is left.
+    """
+    ours = {each.pid: each for each in leaders}
+    for each in leaders:
+        if (found := Process.of(each.pid)) is not None and found != each:
+            del ours[each.pid]  # another process has the number now
+    pids = [pid for pid in system.pids() if pid in ours or session_leader(pid) in ours]
+    # A descendant may have begun a session of its own.
+    below = [child for pid in pids for child in descendants(pid)]
+    for found in filter(None, map(Process.of, dict.fromkeys((*pids, *below)))):
+        with suppress(ProcessLookupError, PermissionError):
+            if is_running(found):
+                os.kill(found.pid, number)
+
+
 def signal_group(process: Process, number: int) -> None:
     """Send a signal to the process group of a process, unless the process has ended."""
     with suppress(ProcessLookupError, PermissionError):

@@ -79,7 +79,8 @@ class Runtimes:
     router: RuntimeRouter  #: all of them
 
     def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
-        return self.own.holder_of(lineage) or self.observed.holder_of(lineage)
+        in_tmux = self.own.holder_of(lineage) or self.observed.holder_of(lineage)
+        return in_tmux or self.driven.holder_of(lineage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from sqlite3 import Connection
 
 from rookery.model.errors import HookUnreadable
 from rookery.model.permissions import Call, Outcome, RequestId, Verdict
-from rookery.model.sessions import NativeId, Sender
-from rookery.permissions.decisions import Permissions, WaitForAnswer
+from rookery.model.sessions import NativeId, Sender, Session
+from rookery.permissions.decisions import GRANT, Permissions, WaitForAnswer
 from rookery.ports.agent import Agent, HookDialect
 from rookery.ports.runtime import AnswersAgents
 from rookery.ports.sightings import AgentAsked, AgentStoppedAsking
@@ -44,11 +44,21 @@ class ProtocolRequests:
             event="",
         )
         call = await self.reader.complete(_read_call(asked, agent), sender)
-        ruling = await self.database.write(partial(self._consider, asked=asked, call=call))
+        ruling = await self._rule(session, asked, call)
         if isinstance(ruling, Verdict):
             await self.runtime.answer(session.id, asked.request, ruling)
         else:
             await self._wait(asked, ruling.request)
+
+    async def _rule(
+        self, session: Session, asked: AgentAsked, call: Call
+    ) -> Verdict | WaitForAnswer:
+        # Reading files is granted, so that most calls must not wait for the writer.
+        if asked.basis == "granted":
+            check = partial(self.permissions.is_granted, session=session, call=call)
+            if await self.database.read(check):
+                return Verdict(Outcome.ALLOWED, GRANT)
+        return await self.database.write(partial(self._consider, asked=asked, call=call))
 
     def _consider(
         self, db: Connection, asked: AgentAsked, call: Call
@@ -60,6 +70,8 @@ class ProtocolRequests:
             # The daemon died after a rule had decided, before the agent had the answer.
             if isinstance(again := self.permissions.repeat(db, session, call), Verdict):
                 return again
+        if asked.basis == "unasked":
+            return self.permissions.consider_unasked(db, session, call, key=key)
         return self.permissions.consider_driven(db, session, call, key=key)
 
     async def _wait(self, asked: AgentAsked, request: RequestId) -> None:
@@ -115,8 +127,10 @@ def _read_call(asked: AgentAsked, agent: Agent | None) -> Call:
             call = replace(call, is_exact=False, uncertain=frozenset(asked.input))
         names = hooks.traits.names_of(call.tool)
         call = replace(call, other_names=names - {call.tool})
+    methods = frozenset({asked.method} if asked.method else ()) - {call.tool}
     return replace(
         call,
+        other_names=call.other_names | methods,
         is_asked=True,
         by_keys=False,
         call_id=asked.call_id,

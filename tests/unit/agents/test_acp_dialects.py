@@ -129,7 +129,7 @@ def test_codex_is_named_by_what_a_call_holds() -> None:
     assert name_codex(command) == NamedCall("Bash", {"command": "cat a", "cwd": "/p"})
     edit = AcpCall("1", kind="edit", diffs=(FileDiff("/p/a", "old", "new"),))
     patch = "*** Begin Patch\n*** Update File: /p/a\n@@\n-old\n+new\n*** End Patch"
-    assert name_codex(edit) == NamedCall("apply_patch", {"command": patch})
+    assert name_codex(edit) == NamedCall("apply_patch", {"command": patch}, ("/p/a",))
     mcp = AcpCall("1", input={"server": "rookery", "tool": "x", "arguments": {"a": 1}})
     assert name_codex(mcp) == NamedCall("mcp__rookery__x", {"a": 1})
     assert name_codex(WRITE).tool == "apply_patch"

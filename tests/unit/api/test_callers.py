@@ -152,6 +152,15 @@ async def test_a_process_below_the_driver_host_is_never_the_owner(world: World) 
         await world.identify(61)
 
 
+@pytest.mark.spec("K5")
+async def test_below_the_driver_host_no_environment_is_believed(world: World) -> None:
+    world.parents = {60: 1, 61: 60, 62: 61}
+    world.named = {61: "agent", 62: "stranger"}
+
+    with pytest.raises(Forbidden, match="driver host"):
+        await world.identify(62)
+
+
 async def test_a_process_that_is_gone_is_nobody(world: World) -> None:
     with pytest.raises(RuntimeFailed):
         await world.identify(99)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rookery.agents.shared.own_tools import OWN_TOOLS
 from rookery.api.mcp.endpoint import as_caller
 from rookery.api.mcp.server import LISTED
 from rookery.api.mcp.tools import TOOLS
@@ -26,6 +27,11 @@ def test_the_tools_are_listed_as_before() -> None:
     listed = [each.model_dump(mode="json", include=read) for each in LISTED.values()]
 
     assert listed == json.loads(LISTING.read_text(encoding="utf-8"))
+
+
+@pytest.mark.spec("I2", "K5")
+def test_agents_know_rookerys_tools_by_their_names() -> None:
+    assert set(OWN_TOOLS) == set(LISTED)
 
 
 @pytest.mark.spec("I2")

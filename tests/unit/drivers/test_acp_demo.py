@@ -381,16 +381,24 @@ async def test_a_write_is_asked_about_again_only_if_it_is_another_one(tmp_path: 
         before = await session.begin("Write.")
         first = await session.until(Asked)
         await session.answer(first, allow=True)
-        second = await session.until_found(
-            lambda event: isinstance(event, Asked) and event != first
-        )
+        other = await session.until_asked(2)
         assert (session.project / "a.txt").read_text() == "text"
-        assert isinstance(second, Asked)
-        assert (first.tool, second.tool) == ("edit", "fs/write_text_file")
-        await session.answer(second, allow=False)
+        await session.answer(other, allow=False)
         await session.over(before)
         assert (session.project / "a.txt").read_text() == "text"
-    assert len(of(Asked, session.events)) == 2
+    asked = [(each.tool, each.basis) for each in of(Asked, session.events)]
+    write = "fs/write_text_file"
+    assert asked == [("edit", "person"), (write, "granted"), (write, "person")]
+
+
+async def test_a_granted_write_that_a_rule_denies_is_not_made(tmp_path: Path) -> None:
+    async with program(tmp_path, _WRITER) as session:
+        session.denied_bases = frozenset({"granted"})
+        before = await session.begin("Write.")
+        await session.answer(await session.until_asked(1), allow=True)
+        await session.answer(await session.until_asked(2), allow=False)
+        await session.over(before)
+    assert not (session.project / "a.txt").exists()
 
 
 #: Tells the parameters with which its session is opened, as the name of its model, and writes

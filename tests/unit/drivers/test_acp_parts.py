@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import anyio
 import pytest
 from acp.schema import PermissionOption, RequestPermissionResponse
 
@@ -17,6 +18,8 @@ from rookery.drivers.acp.turns import turn_over
 from rookery.drivers.commands import AgentAnswer
 from rookery.drivers.events import TurnOver
 from rookery.model.blocks import MAX_TEXT_CHARACTERS
+from rookery.processes import Process, is_running
+from rookery.processes.exit_watch import ExitWatch
 
 BASH = NamedCall("Bash", {"command": "ls"})
 
@@ -101,10 +104,11 @@ def test_lines_of_a_file_are_read(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_text("one\ntwo\nthree\n")
     files = ProjectFiles(tmp_path)
-    assert files.read(str(file), None, None) == "one\ntwo\nthree\n"
-    assert files.read(str(file), 2, 1) == "two\n"
-    assert files.read(str(file), None, 1) == "one\n"
-    assert files.read(str(tmp_path / "none"), None, None) is None
+    located = files.locate(str(file))
+    assert files.read(located, None, None) == "one\ntwo\nthree\n"
+    assert files.read(located, 2, 1) == "two\n"
+    assert files.read(located, None, 1) == "one\n"
+    assert files.read(files.locate(str(tmp_path / "none")), None, None) is None
 
 
 @pytest.mark.parametrize("path", ["../secret", "link", "folder/secret", "new/../../secret"])
@@ -116,41 +120,88 @@ def test_nothing_outside_the_project_is_read_or_written(tmp_path: Path, path: st
     (project / "folder").symlink_to(tmp_path)
     files = ProjectFiles(project)
     with pytest.raises(OutOfReach, match="is not in the project folder"):
-        files.read(str(project / path), None, None)
-    with pytest.raises(OutOfReach, match="is not in the project folder"):
-        files.write(str(project / path), "x")
-    assert secret.read_text() == "s"
+        files.locate(str(project / path))
+
+
+@pytest.mark.parametrize("was_there", [True, False])
+@pytest.mark.parametrize("how", ["link", "hard link", "folder", "other file"])
+def test_a_file_that_was_replaced_after_it_was_located_is_not_written(
+    tmp_path: Path, how: str, was_there: bool
+) -> None:
+    project, other = tmp_path / "project", tmp_path / "other"
+    (project / "a").mkdir(parents=True)
+    other.mkdir()
+    file, secret = project / "a" / "file", other / "file"
+    secret.write_text("secret")
+    if was_there:
+        file.write_text("old")
+    files = ProjectFiles(project)
+    located = files.locate(str(file))
+    (project / "new").write_text("secret")
+    file.unlink(missing_ok=True)
+    match how:
+        case "link":
+            file.symlink_to(secret)
+        case "hard link":
+            file.hardlink_to(secret)
+        case "folder":
+            file.parent.rmdir()
+            file.parent.symlink_to(other)
+        case _:
+            (project / "new").rename(file)
+
+    with pytest.raises(OutOfReach, match="it was replaced meanwhile"):
+        files.write(located, "new")
+
+    assert secret.read_text() == "secret"
+
+
+def test_a_file_that_became_a_link_after_it_was_located_is_not_read(tmp_path: Path) -> None:
+    project, secret = tmp_path / "project", tmp_path / "secret"
+    project.mkdir()
+    secret.write_text("secret")
+    (project / "file").write_text("text")
+    files = ProjectFiles(project)
+    located = files.locate(str(project / "file"))
+    (project / "file").unlink()
+    (project / "file").symlink_to(secret)
+
+    with pytest.raises(OutOfReach, match="it was replaced meanwhile"):
+        files.read(located, None, None)
 
 
 def test_a_pipe_and_a_relative_path_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
+    files = ProjectFiles(tmp_path)
     with pytest.raises(OutOfReach, match="not a regular file"):
-        ProjectFiles(tmp_path).read(str(tmp_path / "pipe"), None, None)
+        files.read(files.locate(str(tmp_path / "pipe")), None, None)
     with pytest.raises(OutOfReach, match="not an absolute path"):
-        ProjectFiles(tmp_path).write("a", "x")
+        files.locate("a")
 
 
 def test_a_file_is_made_with_its_folders_and_replaced_whole(tmp_path: Path) -> None:
     files, path = ProjectFiles(tmp_path), tmp_path / "a" / "b"
-    files.write(str(path), "a longer text")
-    files.write(str(path), "short")
+    files.write(files.locate(str(path)), "a longer text")
+    files.write(files.locate(str(path)), "short")
     assert path.read_text() == "short"
 
 
 @pytest.mark.anyio
 async def test_the_end_of_a_commands_output_is_kept(tmp_path: Path) -> None:
-    terminals = Terminals({"PATH": os.environ["PATH"], "A": "1"})
+    started: list[Process] = []
+    terminals = Terminals({"PATH": os.environ["PATH"], "A": "1"}, started.append)
     argv = ("/bin/sh", "-c", "echo first; echo $A$B last; exit 3")
     terminal = terminals.find(await terminals.create(argv, {"B": "2"}, tmp_path, 8))
     ended = await terminal.wait()
     assert (ended.code, ended.signal) == (3, None)
     assert terminal.output == "12 last\n"
     assert terminal.is_cut
+    assert [each.pid for each in started] == [terminal.leader.pid]
 
 
 @pytest.mark.anyio
 async def test_a_command_is_killed_with_what_it_started(tmp_path: Path) -> None:
-    terminals = Terminals({"PATH": os.environ["PATH"]})
+    terminals = Terminals({"PATH": os.environ["PATH"]}, lambda _: None)
     argv = ("/bin/sh", "-c", "sleep 100 & echo $! > pid; wait")
     terminal = terminals.find(await terminals.create(argv, {}, tmp_path, None))
     terminal.kill()
@@ -158,3 +209,27 @@ async def test_a_command_is_killed_with_what_it_started(tmp_path: Path) -> None:
     terminals.close()
     with pytest.raises(TerminalRefused):
         terminals.find("terminal-1")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_released", [True, False])
+async def test_what_an_ended_command_left_is_killed_with_the_session(
+    tmp_path: Path, is_released: bool
+) -> None:
+    terminals = Terminals({"PATH": os.environ["PATH"]}, lambda _: None)
+    argv = ("/bin/sh", "-c", "sleep 100 > /dev/null 2>&1 & echo $!")
+    name = await terminals.create(argv, {}, tmp_path, None)
+    terminal = terminals.find(name)
+    await terminal.wait()
+    if is_released:
+        terminals.release(name)
+    left = Process.of(int(terminal.output))
+    assert left
+    assert is_running(left)
+    ended = anyio.Event()
+    ExitWatch(left, ended.set)
+
+    terminals.close()
+
+    with anyio.fail_after(10):
+        await ended.wait()

@@ -9,9 +9,11 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
+from uuid import NAMESPACE_DNS, uuid5
 
 import pytest
 
+from rookery.agent_settings import AgentSettings
 from rookery.agents.catalog import AGENTS
 from rookery.config import Settings, Trust
 from rookery.model.autonomy import Autonomy, HeldMode, mode_within
@@ -20,6 +22,7 @@ from rookery.model.facts import SessionEnded
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import CommandLine, LaunchSpec
+from rookery.sessions import record_end
 from rookery.store import senders, sessions
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
@@ -346,3 +349,62 @@ async def test_a_budget_is_refused_where_the_agent_does_not_report_its_cost(
         await desk.ask(
             "start", agent="demo", project=str(tmp_path), runtime="acp", budget_usd=1.0
         )
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("K5")
+async def test_a_session_starts_a_child_over_acp_only_if_the_owner_configured_that(
+    desk: Desk, tmp_path: Path
+) -> None:
+    parent = session_caller(await desk.settle("parent", tmp_path))
+    over_acp = session_caller(await desk.settle("over-acp", tmp_path, runtime="acp"))
+    asked: dict[str, Any] = {"agent": "demo", "project": str(tmp_path)}
+
+    with pytest.raises(Forbidden, match="Use the runtime tmux"):
+        await desk.ask("start", by=parent, **asked, runtime="acp")
+    made = [
+        await desk.ask("start", **asked, runtime="acp"),
+        await desk.ask("start", by=parent, **asked),
+        await desk.ask("start", by=over_acp, **asked, runtime="acp"),
+        await desk.ask("start", by=over_acp, **asked),
+    ]
+    settings = Settings(agents={"demo": AgentSettings(runtime="acp")})
+    configured = Desk(desk.database, desk.journal, settings)
+    made.append(await configured.ask("start", by=parent, **asked))
+
+    assert [each.runtime for each in made] == ["acp", "tmux", "acp", "tmux", "acp"]
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("K5")
+@pytest.mark.parametrize("fork", [True, False])
+async def test_a_session_does_not_move_a_conversation_to_acp(
+    desk: Desk, tmp_path: Path, fork: bool
+) -> None:
+    parent = session_caller(await desk.settle("parent", tmp_path, agent="claude"))
+    for name, runtime in (("in-tmux", "tmux"), ("over-acp", "acp")):
+        native_id = NativeId(str(uuid5(NAMESPACE_DNS, name)))
+        more = {"parent": "parent", "native_id": native_id, "agent": "claude"}
+        child = await desk.settle(name, tmp_path, runtime=runtime, **more)
+        end = partial(record_end.end, journal=desk.journal, session=child)
+        await desk.database.write(partial(end, outcome="completed", reason="it ended"))
+
+    for words in ({"session": "in-tmux", "runtime": "acp"}, {"session": "over-acp"}):
+        with pytest.raises(Forbidden, match="may not start claude over ACP"):
+            await desk.ask("resume", by=parent, fork=fork, **words)
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("K5")
+async def test_only_the_owner_chooses_the_origin_of_a_session(
+    desk: Desk, tmp_path: Path
+) -> None:
+    parent = await desk.settle("parent", tmp_path)
+    asked: dict[str, Any] = {"agent": "demo", "project": str(tmp_path)}
+
+    with pytest.raises(Forbidden, match="only the owner may choose the origin"):
+        await desk.ask("start", by=session_caller(parent), **asked, origin="person")
+    child = await desk.ask("start", by=session_caller(parent), **asked)
+    by_person = await desk.ask("start", **asked, origin="telegram|1")
+
+    assert (child.origin, by_person.origin) == ("session parent", "telegram|1")

@@ -172,3 +172,26 @@ async def test_a_path_through_the_folder_of_a_process_is_never_allowed(
 
     assert decide([deny], call, where(tmp_path)) is UNCERTAIN
     assert decide([allow], call, where(tmp_path)) is None
+
+
+@pytest.mark.spec("D1")
+async def test_of_several_paths_one_is_enough_to_deny_and_all_are_needed_to_allow(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "link").symlink_to(tmp_path / "secret")
+    folder = tmp_path / "project"
+    deny = Rule("no", "deny", input={"path": Pattern("*/secret/*")})
+    allow = Rule("yes", "allow", input={"path": Pattern(f"{folder}/*")})
+
+    both, one = [
+        await PathResolver().resolve(
+            Call("edit", {"path": paths}), folder=str(folder), fields={"path"}
+        )
+        for paths in (["a", "link/x"], ["a", str(folder / "b")])
+    ]
+
+    assert decide([deny, allow], both, where(folder)) is deny
+    assert decide([allow], both, where(folder)) is None
+    assert decide([deny, allow], one, where(folder)) is allow

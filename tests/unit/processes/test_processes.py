@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -18,6 +19,7 @@ from rookery.processes import (
     is_running,
     program_of,
     run_as,
+    signal_sessions,
 )
 from tests.support.fakes.processes import FakeTable
 from tests.support.real.rookery import eventually
@@ -255,3 +257,16 @@ def test_a_process_that_becomes_another_program_is_seen_as_that_at_once() -> Non
 
     assert before == Process(agent.pid, before.started if before else "")
     assert after is None
+
+
+def test_a_number_that_another_process_has_now_is_not_signalled() -> None:
+    with subprocess.Popen(["sleep", "100"], start_new_session=True) as running:
+        process = Process.of(running.pid)
+        assert process
+
+        signal_sessions([replace(process, started="0")], signal.SIGKILL)
+        was_left = running.poll() is None
+        signal_sessions([process], signal.SIGKILL)
+
+    assert was_left
+    assert running.returncode == -signal.SIGKILL

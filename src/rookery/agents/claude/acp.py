@@ -10,8 +10,16 @@ from typing import Any
 
 from rookery.agents.claude.driver import trust
 from rookery.agents.shared.acp import driver_line, options_of, services_in
+from rookery.agents.shared.own_tools import named
 from rookery.drivers.acp.options import FolderTrust
-from rookery.drivers.acp.tools import RUN_COMMAND, WRITE_FILE, AcpCall, NamedCall, by_kind
+from rookery.drivers.acp.tools import (
+    READ_FILE,
+    RUN_COMMAND,
+    WRITE_FILE,
+    AcpCall,
+    NamedCall,
+    by_kind,
+)
 from rookery.model.autonomy import Autonomy
 from rookery.ports.agent import DriverLine, LaunchSpec
 
@@ -43,7 +51,7 @@ def over_acp(spec: LaunchSpec, modes: Mapping[str, Autonomy]) -> DriverLine:
             notice=trust.NOTICE,
         ),
         # Rookery's MCP server checks the badge of each caller.
-        unasked=("mcp__rookery__*",) if spec.tools else (),
+        unasked=named("mcp__rookery__") if spec.tools else (),
         services=services_in(modes.get(spec.permission_mode, Autonomy.ASK)),
         dialect=f"{__name__}:{name_tool.__name__}",
         sign_in=_SIGN_IN,
@@ -67,6 +75,8 @@ def name_tool(call: AcpCall) -> NamedCall:
     match call.method, call.meta:
         case _, {"claudeCode": {"toolName": str(tool)}} if tool:
             return NamedCall(tool, call.input)
+        case method, _ if method == READ_FILE:
+            return NamedCall("Read", {"file_path": call.input["path"]})
         case method, _ if method == WRITE_FILE:
             return NamedCall(
                 "Write", {"file_path": call.input["path"], "content": call.input["content"]}

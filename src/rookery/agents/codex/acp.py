@@ -18,6 +18,7 @@ from rookery.agents.shared.acp import (
     refuse_system_prompt,
     services_in,
 )
+from rookery.agents.shared.own_tools import named
 from rookery.drivers.acp.options import FolderTrust
 from rookery.drivers.acp.tools import (
     EDIT,
@@ -64,7 +65,7 @@ def over_acp(spec: LaunchSpec, modes: Mapping[str, Autonomy]) -> DriverLine:
             check=f"{trust.__name__}:{trust.is_trusted.__name__}", refusal=_UNTRUSTED
         ),
         # Rookery's MCP server checks the badge of each caller.
-        unasked=(*spec.allowed_tools, *(("mcp__rookery__*",) if spec.tools else ())),
+        unasked=(*spec.allowed_tools, *(named("mcp__rookery__") if spec.tools else ())),
         services=services_in(modes.get(spec.permission_mode, Autonomy.ASK)),
         dialect=f"{__name__}:{name_tool.__name__}",
         failure_sign=("codex", "threadStatus", "type", "systemError"),
@@ -85,10 +86,11 @@ def name_tool(call: AcpCall) -> NamedCall:
         case {"path": str(path), "content": str(content)} if call.method == WRITE_FILE:
             is_new = call.diffs[0].old is None
             change = FileDiff(str(PurePath(path)), None if is_new else "", content)
-            return NamedCall("apply_patch", {"command": as_patch([change])})
+            return NamedCall("apply_patch", {"command": as_patch([change])}, (path,))
         case {"command": str()}:
             return NamedCall("Bash", call.input)
         case _ if call.kind == EDIT and call.diffs:
-            return NamedCall("apply_patch", {"command": as_patch(call.diffs)})
+            files = tuple(each.path for each in call.diffs)
+            return NamedCall("apply_patch", {"command": as_patch(call.diffs)}, files)
         case _:
             return by_kind(call)

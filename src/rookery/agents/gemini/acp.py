@@ -17,6 +17,7 @@ from rookery.agents.shared.acp import (
     refuse_system_prompt,
     services_in,
 )
+from rookery.agents.shared.own_tools import named
 from rookery.drivers.acp.options import Service
 from rookery.drivers.acp.tools import EXECUTE, RUN_COMMAND, AcpCall, NamedCall, by_kind
 from rookery.model.autonomy import Autonomy
@@ -54,7 +55,7 @@ def over_acp(spec: LaunchSpec, modes: Mapping[str, Autonomy]) -> DriverLine:
         mode=mode_id(_MODES, spec.permission_mode, "Gemini CLI"),
         modes={"autoEdit": "auto_edit"},
         # Rookery's MCP server checks the badge of each caller.
-        unasked=(*spec.allowed_tools, *(("mcp_rookery_*",) if spec.tools else ())),
+        unasked=(*spec.allowed_tools, *(named("mcp_rookery_") if spec.tools else ())),
         services=_services(modes.get(spec.permission_mode, Autonomy.ASK)),
         dialect=f"{__name__}:{name_tool.__name__}",
         sign_in=_SIGN_IN,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rookery.agents.shared.acp import driver_line, options_of, refuse_system_prompt
+from rookery.agents.shared.own_tools import named
 from rookery.drivers.acp.tools import RUN_COMMAND, WRITE_FILE, AcpCall, NamedCall, by_kind
 from rookery.ports.agent import CommandLine, DriverLine, LaunchSpec
 
@@ -26,7 +27,7 @@ def over_acp(spec: LaunchSpec, command_line: Callable[[LaunchSpec], CommandLine]
         spec,
         model=spec.model,
         tools=(),  # they are in its settings
-        unasked=(*spec.allowed_tools, "rookery_*"),
+        unasked=(*spec.allowed_tools, *named("rookery_")),
         services=(),  # it uses none
         dialect=f"{__name__}:{name_tool.__name__}",
         sign_in=_SIGN_IN,

@@ -79,7 +79,10 @@ def _options(caller: RpcCaller, params: LaunchArguments) -> dict[str, object]:
             " the extra in the clone of Rookery:  pipx install --force '.[tui,sdk]'"
         )
     shared = params.model_dump(include={"prompt", "name", "model"})
-    return {**shared, **driving, "runtime": runtime, "origin": params.origin_channel}
+    # Only the owner may choose the origin; that of a session's child is the session.
+    is_usual = "origin_channel" not in given and caller.identity.session is not None
+    origin = "" if is_usual else params.origin_channel
+    return {**shared, **driving, "runtime": runtime, "origin": origin}
 
 
 async def _start(caller: RpcCaller, params: LaunchArguments) -> Session:

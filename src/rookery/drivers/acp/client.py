@@ -27,9 +27,8 @@ from rookery.drivers.acp.options import AcpOptions
 from rookery.drivers.acp.services import Services
 from rookery.drivers.acp.tools import NameTool
 from rookery.drivers.acp.updates import Update, UpdateReader
-from rookery.drivers.commands import AgentAnswer
 from rookery.drivers.driver import DriverContext
-from rookery.drivers.events import Event, Noticed
+from rookery.drivers.events import Basis, Event, Noticed
 
 #: Seconds after which the whole paragraphs of a long text are reported before its end.
 LONG_TEXT_SECONDS = 5.0
@@ -111,15 +110,14 @@ class AcpClient:
         self.report(self._reader.read_asked_call(tool_call))
         call = self._reader.call(tool_call.tool_call_id)
         use = self._name_tool(call)
-        if is_unasked(use, self._options.unasked) and not self.asking.is_cancelled:
-            answer: AgentAnswer | None = AgentAnswer(session_id, "", allow=True)
-        else:
-            answer = await self.asking.ask(use, call)
+        basis: Basis = "unasked" if is_unasked(use, self._options.unasked) else "person"
+        answer = await self.asking.ask(use, call, basis=basis)
         if answer is None:
             return withdrawn()
         response = respond(options, answer, use)
         if is_allowing(options, response):
-            self._services.grant(call)
+            if basis == "person":  # no rule and no person has decided the others
+                self._services.grant(call, use)
         else:
             self.stopped_at_refusal = True
             self._reader.refuse(call.call_id)

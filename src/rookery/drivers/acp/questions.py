@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from itertools import count
-from typing import Any
 
 from rookery.drivers.acp.tools import AcpCall, NamedCall
 from rookery.drivers.commands import AgentAnswer
 from rookery.drivers.driver import DriverContext
-from rookery.drivers.events import Asked
+from rookery.drivers.events import Asked, Basis
 
 
 class TurnQuestions:
@@ -35,14 +33,27 @@ class TurnQuestions:
         for question in self._open:
             question.cancel()
 
-    async def ask(self, use: NamedCall, call: AcpCall) -> AgentAnswer | None:
+    async def ask(
+        self, use: NamedCall, call: AcpCall, *, basis: Basis = "person", method: str = ""
+    ) -> AgentAnswer | None:
         """Return the answer; ``None`` if it is not wanted any more."""
         if self._is_cancelled:
             return None
-        given: Mapping[str, Any] = use.input
-        asked = Asked(f"acp-{next(self._numbers)}", use.tool, given, call.call_id)
+        asked = self._asked(use, call, basis, method)
         question = asyncio.ensure_future(self._context.ask(asked))
         self._open.add(question)
+        return await self._answer(question)
+
+    async def check(self, use: NamedCall, call: AcpCall, method: str) -> AgentAnswer | None:
+        """Return whether no rule denies a call, which may also be made between two turns."""
+        asked = self._asked(use, call, "granted", method)
+        return await self._answer(asyncio.ensure_future(self._context.ask(asked)))
+
+    def _asked(self, use: NamedCall, call: AcpCall, basis: Basis, method: str) -> Asked:
+        number, given = f"acp-{next(self._numbers)}", dict(use.input)
+        return Asked(number, use.tool, given, call.call_id, basis=basis, method=method)
+
+    async def _answer(self, question: asyncio.Future[AgentAnswer]) -> AgentAnswer | None:
         try:
             await asyncio.wait({question})
             return None if question.cancelled() else question.result()

@@ -7,26 +7,37 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
 from acp import RequestError
 
 from rookery.drivers.acp.diffs import unified
 from rookery.drivers.acp.files import OutOfReach, ProjectFiles
+from rookery.drivers.acp.grants import Grants
 from rookery.drivers.acp.options import Service
 from rookery.drivers.acp.questions import TurnQuestions
 from rookery.drivers.acp.terminals import ClientTerminal, TerminalRefused, Terminals
 from rookery.drivers.acp.tools import (
     EDIT,
     EXECUTE,
+    READ,
+    READ_FILE,
     RUN_COMMAND,
     WRITE_FILE,
     AcpCall,
     FileDiff,
+    NamedCall,
     NameTool,
 )
-from rookery.drivers.events import Event, FileChanged, ToolBegan, ToolEnded
+from rookery.drivers.commands import AgentAnswer
+from rookery.drivers.events import CommandStarted, Event, FileChanged, ToolBegan, ToolEnded
 from rookery.drivers.result_texts import bounded
 from rookery.drivers.task_set import TaskSet
+from rookery.model.variables import ENVIRONMENT, OWN_PREFIX
+from rookery.processes import Process
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 #: The error codes of a request that is refused, and of a file that is not there.
 REFUSED, NOT_FOUND = -32603, -32002
@@ -35,7 +46,7 @@ REFUSED, NOT_FOUND = -32603, -32002
 class Services:
     """Carries out requests within the project; a change or a command is asked about first.
 
-    A request that belongs to a call which was just allowed is not asked about again.
+    What belongs to a call that was just allowed is only checked against the rules that deny.
     """
 
     def __init__(
@@ -49,12 +60,11 @@ class Services:
         self.asking = asking
         self._files = ProjectFiles(folder)
         self._folder = folder
-        self._terminals = Terminals(environment)
+        self._terminals = Terminals(environment, self._note_command)
         self._name_tool = name_tool
         self._report = report
         self._offered: frozenset[Service] = frozenset()
-        self._granted_diffs: list[FileDiff] = []
-        self._granted_commands: list[str] = []
+        self._grants = Grants(folder, name_tool)
         self._numbers = count(1)
         self._tasks = TaskSet()
 
@@ -63,14 +73,14 @@ class Services:
 
     def begin_turn(self) -> None:
         """Forget what was allowed in the last turn."""
-        self._granted_diffs.clear()
-        self._granted_commands.clear()
+        self._grants.clear()
 
-    def grant(self, call: AcpCall) -> None:
-        """Note that a call is allowed: what it shows may be carried out, once."""
-        self._granted_diffs += call.diffs
-        if isinstance(command := call.input.get("command"), str):
-            self._granted_commands.append(command)
+    def grant(self, call: AcpCall, use: NamedCall) -> None:
+        """Note that a call was decided and allowed: what it shows is not asked about again."""
+        self._grants.add(call, use)
+
+    def _note_command(self, process: Process) -> None:
+        self._report(CommandStarted(process.key))
 
     def close(self) -> None:
         """Kill the commands."""
@@ -79,48 +89,52 @@ class Services:
     # -- Files -------------------------------------------------------------------------------
 
     async def read(self, path: str, first: int | None, count: int | None) -> str:
-        self._require("read", "fs/read_text_file")
-        text = await self._in_reach(self._files.read, path, first, count)
+        """Read a file, unless a rule denies it; no person is asked."""
+        self._require("read", READ_FILE)
+        file = await self._in_reach(self._files.locate, path)
+        shown = {"path": str(file.path)}
+        number = f"read-{next(self._numbers)}"
+        call = AcpCall(number, path, kind=READ, input=shown, method=READ_FILE)
+        use = self._name_tool(call)
+        # Rules may use the field of the protocol, or that of the agent's own tool.
+        answer = await self.asking.check(
+            NamedCall(use.tool, {**shown, **use.input}), call, READ_FILE
+        )
+        if answer is None or not answer.allow:
+            raise _refusal(answer)
+        text = await self._in_reach(self._files.read, file, first, count)
         if text is None:
             raise RequestError(NOT_FOUND, f"Resource not found: {path} does not exist")
-        return str(text)
+        return text
 
     async def write(self, path: str, content: str) -> None:
         self._require("write", WRITE_FILE)
-        await self._in_reach(self._files.locate, path)
-        if self._take_diff(path, content):
-            await self._in_reach(self._files.write, path, content)
-            return
-        old = await self._in_reach(self._files.read, path, None, None)
-        diff = FileDiff(path, old if isinstance(old, str) else None, content)
+        file = await self._in_reach(self._files.locate, path)
+        old = await self._in_reach(self._files.read, file, None, None)
+        diff = FileDiff(str(file.path), old, content)
         call = AcpCall(
             f"write-{next(self._numbers)}",
-            title=path,
+            title=diff.path,
             kind=EDIT,
-            input={"path": path, "content": content},
+            input={"path": diff.path, "content": content},
             diffs=(diff,),
             method=WRITE_FILE,
         )
-        tool = await self._ask(call)
+        use, is_granted = self._name_tool(call), self._grants.take_change(file.path, content)
+        await self._decide(call, use, is_granted=is_granted)
         try:
-            await self._in_reach(self._files.write, path, content)
+            await self._in_reach(self._files.write, file, content)
         except RequestError as error:
-            self._report(ToolEnded(call.call_id, tool, str(error), failed=True))
+            if not is_granted:
+                self._report(ToolEnded(call.call_id, use.tool, str(error), failed=True))
             raise
-        self._report(FileChanged(path, unified(diff), call.call_id))
-        self._report(ToolEnded(call.call_id, tool))
+        if not is_granted:  # else it belongs to a call that is reported already
+            self._report(FileChanged(diff.path, unified(diff), call.call_id))
+            self._report(ToolEnded(call.call_id, use.tool))
 
-    def _take_diff(self, path: str, content: str) -> bool:
-        """Return whether an allowed call shows this change; it then counts as made."""
-        for diff in self._granted_diffs:
-            if diff.new == content and Path(diff.path).resolve() == Path(path).resolve():
-                self._granted_diffs.remove(diff)
-                return True
-        return False
-
-    async def _in_reach(self, work: Callable[..., object], *arguments: object) -> object:
+    async def _in_reach(self, work: Callable[_P, _T], *given: _P.args, **more: _P.kwargs) -> _T:
         try:
-            return await asyncio.to_thread(work, *arguments)
+            return await asyncio.to_thread(work, *given, **more)
         except OutOfReach as error:
             raise RequestError(REFUSED, str(error)) from error
 
@@ -135,23 +149,28 @@ class Services:
     ) -> str:
         """Run a command; return the id of its terminal. A single word is a shell's line."""
         self._require("terminal", RUN_COMMAND)
+        if own := sorted(name for name in added if name.upper().startswith(OWN_PREFIX)):
+            raise RequestError(REFUSED, f"No command may set {', '.join(own)}.")
         where = await self._in_reach(self._files.locate, folder or str(self._folder.resolve()))
         line = shlex.join(words) if len(words) > 1 else words[0]
         argv = tuple(words) if len(words) > 1 else ("/bin/sh", "-c", line)
-        call, tool = None, ""
-        if line in self._granted_commands:
-            self._granted_commands.remove(line)
-        else:
-            shown = {"command": line, **({"cwd": folder} if folder else {})}
-            number = f"command-{next(self._numbers)}"
-            call = AcpCall(number, line, kind=EXECUTE, input=shown, method=RUN_COMMAND)
-            tool = await self._ask(call)
+        shown: dict[str, Any] = {
+            "command": line,
+            **({"cwd": str(where.path)} if folder else {}),
+        }
+        if added:
+            shown[ENVIRONMENT] = dict(sorted(added.items()))
+        number = f"command-{next(self._numbers)}"
+        call = AcpCall(number, line, kind=EXECUTE, input=shown, method=RUN_COMMAND)
+        use = self._name_tool(call)
+        is_granted = self._grants.take_command(use)
+        await self._decide(call, use, is_granted=is_granted)
         try:
-            name = await self._terminals.create(argv, added, Path(str(where)), limit)
+            name = await self._terminals.create(argv, added, where.path, limit)
         except TerminalRefused as error:
             raise RequestError(REFUSED, str(error)) from error
-        if call:
-            self._tasks.begin(self._report_end(call.call_id, tool, self.terminal(name)))
+        if not is_granted:
+            self._tasks.begin(self._report_end(call.call_id, use.tool, self.terminal(name)))
         return name
 
     def terminal(self, name: str) -> ClientTerminal:
@@ -174,13 +193,24 @@ class Services:
         if service not in self._offered:
             raise RequestError.method_not_found(method)
 
-    async def _ask(self, call: AcpCall) -> str:
-        """Ask whether a call may run; return its tool. Raises ``RequestError`` if not."""
-        use = self._name_tool(call)
-        self._report(ToolBegan(call.call_id, use.tool, use.input))
-        answer = await self.asking.ask(use, call)
+    async def _decide(self, call: AcpCall, use: NamedCall, *, is_granted: bool) -> None:
+        """Raise ``RequestError`` if a call may not run: rules apply to a granted one, too."""
+        if not is_granted:
+            self._report(ToolBegan(call.call_id, use.tool, use.input))
+        answer = await self.asking.ask(
+            use, call, basis="granted" if is_granted else "person", method=call.method
+        )
         if answer is not None and answer.allow:
-            return use.tool
-        reason = answer.message if answer else "the turn was cancelled"
-        self._report(ToolEnded(call.call_id, use.tool, reason, failed=True))
-        raise RequestError(REFUSED, f"The user refused it. {reason}".strip())
+            return
+        if not is_granted:
+            reason = answer.message if answer else _CANCELLED
+            self._report(ToolEnded(call.call_id, use.tool, reason, failed=True))
+        raise _refusal(answer)
+
+
+_CANCELLED = "the turn was cancelled"
+
+
+def _refusal(answer: AgentAnswer | None) -> RequestError:
+    reason = answer.message if answer else _CANCELLED
+    return RequestError(REFUSED, f"The user refused it. {reason}".strip())

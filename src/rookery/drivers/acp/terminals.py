@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT
+from asyncio.subprocess import Process as Subprocess
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from rookery.processes import signal_name
+from rookery.processes import Process, signal_name, signal_sessions
 
 #: Bytes of a command's output that are kept at most: the last ones.
 MAX_OUTPUT_BYTES = 2**20
@@ -36,8 +35,11 @@ class CommandExit:
 class ClientTerminal:
     """One command, and the end of its output."""
 
-    def __init__(self, process: Process, limit: int) -> None:
+    def __init__(self, process: Subprocess, limit: int) -> None:
         self._process = process
+        #: It leads a terminal session, in which its children stay after its end. It may have
+        #: ended already: then only its number is known.
+        self.leader = Process.of(process.pid) or Process(process.pid, "")
         self._limit = limit
         self._output = bytearray()
         self.is_cut = False
@@ -76,10 +78,9 @@ class ClientTerminal:
         return self.exit
 
     def kill(self) -> None:
-        """Kill it and the processes of its group."""
+        """Kill it with all that it has started, unless it has ended."""
         if self._process.returncode is None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            signal_sessions((self.leader,), signal.SIGKILL)
 
     def release(self) -> None:
         self.kill()
@@ -89,8 +90,14 @@ class ClientTerminal:
 class Terminals:
     """The commands of one session, with the session's environment."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, environment: Mapping[str, str], started: Callable[[Process], None]
+    ) -> None:
+        """Call ``started`` with the process of each command."""
         self._environment = environment
+        self._started = started
+        #: The commands that have ended; what they left in the background ends with the session.
+        self._ended: set[Process] = set()
         self._terminals: dict[str, ClientTerminal] = {}
         self._numbers = count(1)
 
@@ -114,7 +121,8 @@ class Terminals:
             raise TerminalRefused(f"{argv[0]} cannot be run: {error}") from error
         kept = MAX_OUTPUT_BYTES if limit is None else min(limit, MAX_OUTPUT_BYTES)
         name = f"terminal-{next(self._numbers)}"
-        self._terminals[name] = ClientTerminal(process, kept)
+        terminal = self._terminals[name] = ClientTerminal(process, kept)
+        self._started(terminal.leader)
         return name
 
     def find(self, name: str) -> ClientTerminal:
@@ -124,11 +132,15 @@ class Terminals:
         return found
 
     def release(self, name: str) -> None:
-        self.find(name).release()
+        terminal = self.find(name)
+        terminal.release()
         del self._terminals[name]
+        self._ended.add(terminal.leader)
 
     def close(self) -> None:
-        """Kill all of them."""
-        for terminal in self._terminals.values():
-            terminal.release()
-        self._terminals.clear()
+        """Kill all of them, and what is left of those that have ended."""
+        for name in [*self._terminals]:
+            self.release(name)
+        if self._ended:
+            signal_sessions(self._ended, signal.SIGKILL)
+        self._ended.clear()

@@ -11,14 +11,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from rookery.model.folders import paths_in
+from rookery.model.rules import PATH_FIELDS
+
 #: The name of a call about which the agent says neither a name nor a kind.
 OTHER = "other"
 
 #: The kinds of calls that run a command and that change files.
 EXECUTE, EDIT = "execute", "edit"
 
-#: The requests by which an agent lets its client change a file and run a command.
-WRITE_FILE, RUN_COMMAND = "fs/write_text_file", "terminal/create"
+#: The kind of calls that read files.
+READ = "read"
+
+#: The requests by which an agent lets its client read and change a file and run a command.
+READ_FILE, WRITE_FILE = "fs/read_text_file", "fs/write_text_file"
+RUN_COMMAND = "terminal/create"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,7 @@ class NamedCall:
 
     tool: str
     input: Mapping[str, Any]
+    files: tuple[str, ...] = ()  #: that the input shows in another way than in a path field
 
 
 NameTool: TypeAlias = Callable[[AcpCall], NamedCall]
@@ -62,10 +70,18 @@ def by_kind(call: AcpCall) -> NamedCall:
     """Name a call by its kind, for an agent about which nothing more is known."""
     tool = call.method or call.kind or OTHER
     if call.input:
-        return NamedCall(tool, call.input)
+        return NamedCall(tool, _with_paths(call.input, call))
     shown: dict[str, Any] = {"title": call.title} if call.title else {}
     if len(call.diffs) == 1:
-        return NamedCall(
-            tool, {**shown, "path": call.diffs[0].path, "content": call.diffs[0].new}
-        )
-    return NamedCall(tool, {**shown, "path": call.paths[0]} if call.paths else shown)
+        shown["content"] = call.diffs[0].new
+    return NamedCall(tool, _with_paths(shown, call))
+
+
+def _with_paths(shown: Mapping[str, Any], call: AcpCall) -> Mapping[str, Any]:
+    """Return an input that names all files of a call: rules see nothing else of it."""
+    named = [path for name in PATH_FIELDS for path in paths_in(shown.get(name))]
+    files = dict.fromkeys((*(each.path for each in call.diffs), *call.paths))
+    if not (missing := [path for path in files if path not in named]):
+        return shown
+    paths = [*paths_in(shown.get("path")), *missing]
+    return {**shown, "path": paths[0] if len(paths) == 1 else paths}

@@ -76,6 +76,8 @@ def _read_entry(entry: EventEntry, session: SessionId, *, folder: str) -> Sighti
                 input=asked.input,
                 call_id=asked.call_id,
                 subagent=asked.subagent,
+                basis=asked.basis,
+                method=asked.method,
                 folder=asked.folder,
             )
         case events.AskingEnded(request):
@@ -136,6 +138,7 @@ def _facts(event: Event, session: SessionId, folder: str) -> list[Fact]:  # noqa
             events.TextAdded()
             | events.ThoughtAdded()
             | events.ProcessStarted()
+            | events.CommandStarted()
             | events.FileChanged()
             | events.PlanChanged()
             | events.ModeChanged()

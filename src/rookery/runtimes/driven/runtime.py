@@ -6,13 +6,14 @@ import asyncio
 import logging
 import signal
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rookery import supervise
 from rookery.drivers import commands
 from rookery.drivers.event_file import SUFFIX, EventReader, path_of
+from rookery.drivers.events import CommandStarted
 from rookery.model.errors import NoTerminal, RuntimeFailed, RuntimeUnreachable, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
@@ -38,7 +39,7 @@ from rookery.ports.sightings import (
     TextsReported,
 )
 from rookery.ports.terminal import Terminal
-from rookery.processes import Process, descendants, send_signal
+from rookery.processes import Process, descendants, send_signal, signal_sessions
 from rookery.runtimes.driven.host_connection import HostConnection
 from rookery.runtimes.driven.host_process import HostSite
 from rookery.runtimes.driven.reports import read_entries
@@ -66,6 +67,8 @@ class _Followed:
     folder: str = ""
     is_over: bool = False
     process: str | None = None  #: the agent's process, once it was reported
+    #: The processes of the commands that the host runs for it: they are not below the agent's.
+    commands: set[str] = field(default_factory=set)
 
 
 class DrivenRuntime:
@@ -77,10 +80,27 @@ class DrivenRuntime:
         self._followed: dict[SessionId, _Followed] = {}
         self._sightings: deque[Sighting] = deque()
         self._is_seen = asyncio.Event()  #: there are sightings
-        self._host = HostConnection(site, clock, grown=self._note_growth, lost=self._note_loss)
+        self._host = HostConnection(site, clock, grown=self._note_growth, lost=self._read_all)
 
     def holds(self, session: SessionId) -> bool:
         return session in self._followed
+
+    def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
+        """Return the session whose agent or command is one of these processes.
+
+        The event files are read first: a command may ask at once. ``PID:`` is a process that
+        has ended, and leads the terminal session of what it has left.
+        """
+        self._read_all()
+        for key in lineage:
+            for each in self._followed.values():
+                processes = {*each.commands, each.process}
+                is_left = key.endswith(":") and any(
+                    command.startswith(key) for command in each.commands
+                )
+                if key in processes or is_left:
+                    return each.session
+        return None
 
     async def keep(self) -> None:
         """Notice that the driver host is gone, and with it the sessions. Runs for ever."""
@@ -178,7 +198,7 @@ class DrivenRuntime:
         if followed := self._followed.get(SessionId(session)):
             self._read(followed)
 
-    def _note_loss(self) -> None:
+    def _read_all(self) -> None:
         for each in self._followed.values():
             self._read(each)
 
@@ -189,6 +209,9 @@ class DrivenRuntime:
         except OSError as error:
             _log.warning("The events of %s cannot be read: %s", followed.session, error)
             return
+        followed.commands.update(
+            each.event.process for each in entries if isinstance(each.event, CommandStarted)
+        )
         sightings = [*read_entries(entries, followed.session, folder=followed.folder)]
         settled = {each.request for each in sightings if isinstance(each, AgentStoppedAsking)}
         for each in sightings:
@@ -205,6 +228,7 @@ class DrivenRuntime:
             except RuntimeUnreachable:
                 # The host is gone; not every agent ends when its input is closed.
                 _kill(followed.process)
+                signal_sessions([*map(Process.read, followed.commands)], signal.SIGKILL)
         path_of(self._site.events, session).unlink(missing_ok=True)
 
     async def retire(self) -> None:

@@ -1,0 +1,114 @@
+"""What an allowed call covers, and what the rules see of a call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rookery.agents.claude.acp import name_tool as claude
+from rookery.agents.codex.acp import name_tool as codex
+from rookery.drivers.acp.grants import Grants
+from rookery.drivers.acp.tools import (
+    EDIT,
+    EXECUTE,
+    RUN_COMMAND,
+    AcpCall,
+    FileDiff,
+    NamedCall,
+    NameTool,
+    by_kind,
+)
+
+PROJECT = Path("/project")
+
+
+def command(tool_input: dict[str, Any], **more: Any) -> AcpCall:  # noqa: ANN401 - its fields
+    return AcpCall("1", kind=EXECUTE, input=tool_input, **more)
+
+
+def granted(call: AcpCall, name_tool: NameTool) -> Grants:
+    grants = Grants(PROJECT, name_tool)
+    grants.add(call, name_tool(call))
+    return grants
+
+
+def asked(tool_input: dict[str, Any], name_tool: NameTool) -> NamedCall:
+    return name_tool(command(tool_input, method=RUN_COMMAND))
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize("name_tool", [by_kind, codex])
+def test_an_allowed_command_is_granted_once(name_tool: NameTool) -> None:
+    grants = granted(command({"command": "make", "cwd": "/project"}), name_tool)
+    again = asked({"command": "make"}, name_tool)
+
+    assert [grants.take_command(again), grants.take_command(again)] == [True, False]
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"command": "make all"},
+        {"command": "make", "cwd": "/project/sub"},
+        {"command": "make", "env": {"CC": "x"}},
+        {"command": ["make"]},
+    ],
+)
+def test_another_line_folder_or_variable_is_not_granted(other: dict[str, Any]) -> None:
+    grants = granted(command({"command": "make"}), by_kind)
+
+    assert not grants.take_command(asked(other, by_kind))
+
+
+@pytest.mark.spec("D1")
+def test_the_command_of_a_tool_that_is_no_shell_is_not_granted() -> None:
+    meta = {"claudeCode": {"toolName": "mcp__server__tool"}}
+    grants = granted(command({"command": "make"}, meta=meta), claude)
+
+    assert not grants.take_command(asked({"command": "make"}, claude))
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize("name_tool", [by_kind, codex])
+def test_all_changes_that_are_shown_are_granted(name_tool: NameTool) -> None:
+    diffs = (FileDiff("/project/a", None, "x"), FileDiff("/project/b", None, "y"))
+    grants = granted(AcpCall("1", kind=EDIT, diffs=diffs), name_tool)
+
+    assert grants.take_change(Path("/project/b"), "y")
+    assert not grants.take_change(Path("/project/a"), "another text")
+    assert grants.take_change(Path("/project/a"), "x")
+
+
+@pytest.mark.spec("D1")
+def test_a_change_that_the_input_does_not_name_is_not_granted() -> None:
+    meta = {"claudeCode": {"toolName": "Edit"}}
+    diffs = (FileDiff("/project/a", None, "x"), FileDiff("/project/b", None, "y"))
+    given = {"file_path": "/project/a"}
+    call = AcpCall("1", kind=EDIT, input=given, diffs=diffs, meta=meta)
+
+    grants = granted(call, claude)
+
+    assert grants.take_change(Path("/project/a"), "x")
+    assert not grants.take_change(Path("/project/b"), "y")
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({}, {"path": ["/a", "/b", "/c"]}),
+        ({"path": "/a"}, {"path": ["/a", "/b", "/c"]}),
+        ({"path": "/z"}, {"path": ["/z", "/a", "/b", "/c"]}),
+        ({"file_path": "/b", "x": 1}, {"file_path": "/b", "x": 1, "path": ["/a", "/c"]}),
+    ],
+)
+def test_the_rules_see_all_files_of_a_call(
+    given: dict[str, Any], shown: dict[str, Any]
+) -> None:
+    diffs = (FileDiff("/a", None, "x"), FileDiff("/b", None, "y"))
+    call = AcpCall("1", kind=EDIT, input=given, diffs=diffs, paths=("/a", "/c"))
+
+    assert by_kind(call) == NamedCall(EDIT, shown)
