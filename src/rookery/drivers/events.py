@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from rookery.model.permissions import Question
+
 
 class _Event(Struct, frozen=True, tag_field="kind", omit_defaults=True):
     pass
@@ -84,6 +86,8 @@ class Asked(_Event, frozen=True, tag="asked"):
     call_id: str = ""
     subagent: str = ""
     folder: str = ""  #: where it would run; empty for the session's project folder
+    #: Set if it asks these instead of what its tool asks, for instance with a form.
+    questions: tuple[Question, ...] = ()
 
 
 class AskingEnded(_Event, frozen=True, tag="asking-ended"):

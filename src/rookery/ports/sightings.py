@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from rookery.model.blocks import Block
 from rookery.model.facts import Fact, Outcome, SessionId
+from rookery.model.permissions import Question
 from rookery.model.sessions import NativeId
 
 
@@ -101,6 +102,7 @@ class AgentAsked:
     call_id: str = ""
     subagent: str = ""
     folder: str = ""  #: where it would run; empty for the session's project folder
+    questions: tuple[Question, ...] = ()  #: if empty, the tool and its input say what it asks
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,9 @@ class AcpDriver:
         self._options, notices = await restrict(self._options, launch)
         process = await AcpProcess.start(launch.argv, launch.environment, launch.folder)
         self._process = process
-        self._connection = ClientSideConnection(self._client, process)
+        self._connection = ClientSideConnection(
+            self._client, process, use_unstable_protocol=True
+        )
         try:
             over = asyncio.ensure_future(process.wait_until_over())
             if self._is_closing:  # it was closed before there was a program

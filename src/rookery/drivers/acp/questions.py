@@ -11,6 +11,7 @@ from rookery.drivers.acp.tools import AcpCall, NamedCall
 from rookery.drivers.commands import AgentAnswer
 from rookery.drivers.driver import DriverContext
 from rookery.drivers.events import Asked
+from rookery.model.permissions import Question
 
 
 class TurnQuestions:
@@ -35,12 +36,15 @@ class TurnQuestions:
         for question in self._open:
             question.cancel()
 
-    async def ask(self, use: NamedCall, call: AcpCall) -> AgentAnswer | None:
+    async def ask(
+        self, use: NamedCall, call: AcpCall, questions: tuple[Question, ...] = ()
+    ) -> AgentAnswer | None:
         """Return the answer; ``None`` if it is not wanted any more."""
         if self._is_cancelled:
             return None
         given: Mapping[str, Any] = use.input
-        asked = Asked(f"acp-{next(self._numbers)}", use.tool, given, call.call_id)
+        number = f"acp-{next(self._numbers)}"
+        asked = Asked(number, use.tool, given, call.call_id, questions=questions)
         question = asyncio.ensure_future(self._context.ask(asked))
         self._open.add(question)
         try:

@@ -77,6 +77,7 @@ def _read_entry(entry: EventEntry, session: SessionId, *, folder: str) -> Sighti
                 call_id=asked.call_id,
                 subagent=asked.subagent,
                 folder=asked.folder,
+                questions=asked.questions,
             )
         case events.AskingEnded(request):
             return AgentStoppedAsking(session, request)
