@@ -103,6 +103,7 @@ class Used(_Event, frozen=True, tag="used"):
     output_tokens: int
     cost: int | None = None  #: micro-dollars; none if the agent does not report it
     total_cost: int | None = None  #: the agent's own running total, which outlives a resume
+    turn_cost: int | None = None  #: of the whole turn, if parts of it were reported before
 
 
 class ModelChanged(_Event, frozen=True, tag="model"):
