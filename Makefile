@@ -57,7 +57,7 @@ $(PROGRAMS) $(MORE): %/node_modules/.installed: %/package.json %/package-lock.js
 	@touch $@
 
 test-agents: setup $(PROGRAMS) $(MORE) ## run the tests with all real agent programs
-	$(BIN)/pytest tests/real -m "real or more_agents" -k "agents"
+	$(BIN)/pytest tests/real tests/contract -m "real or more_agents" -k "agents"
 
 prove: setup $(PROGRAMS) $(MORE) ## run the long tests: kills at every moment and at random
 	$(BIN)/pytest tests/prove -m prove -s

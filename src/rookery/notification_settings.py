@@ -88,6 +88,9 @@ class NotificationSettings(_NotificationSection):
     reminder_minutes: float = Field(10.0, ge=0, le=10_000)
     #: Seconds to wait for more outcomes of the same kind, which are told together.
     batch_seconds: float = Field(2.0, ge=0, le=600)
+    #: Seconds between two notifications that the same session waits for you; what comes
+    #: meanwhile is told together.
+    waiting_seconds: float = Field(5.0, ge=0, le=600)
     #: Show in the status line of Rookery's own tmux how many sessions wait or failed.
     tmux: bool = True
     command: CommandChannelSettings = CommandChannelSettings()

@@ -94,6 +94,69 @@ async def test_what_happens_within_a_short_time_is_told_at_once(
     assert channel.titles == ["3 sessions wait"]
 
 
+@pytest.mark.spec("G5")
+async def test_requests_of_one_session_within_five_seconds_are_told_together(
+    database: ObservedDatabase, clock: FakeClock
+) -> None:
+    channel = FakeNotifier()
+    async with telling(database, clock, [channel]) as room:
+        await settled(room)
+        await ask(room, ANNA, "one")
+        await ask(room, ANNA, "two")
+        await room.pass_time(SOON)
+        at_first = channel.titles
+        await ask(room, ANNA, "three")
+        await ask(room, BERT, "other")
+        await room.pass_time(SOON)  # the batch of both is due, and bert's is sent
+        meanwhile = channel.titles
+        await ask(room, ANNA, "four")
+        await room.pass_time(SOON)
+
+    assert at_first == ["anna needs you: 2 requests"]
+    assert meanwhile == [*at_first, "bert needs you"]
+    assert channel.titles == [*meanwhile, "anna needs you: 2 requests"]
+    told = "\n".join(each.body() for each in channel.given)
+    assert all(f"Bash? {each}" in told for each in ("one", "two", "three", "four", "other"))
+
+
+@pytest.mark.spec("G5")
+async def test_a_request_comes_before_the_end_of_a_turn_and_a_failure_does_not_wait(
+    database: ObservedDatabase, clock: FakeClock
+) -> None:
+    channel = FakeNotifier()
+    async with telling(database, clock, [channel]) as room:
+        await settled(room)
+        await work(room, ANNA, facts.TurnEnded(ANNA, "Done."))
+        await work(room, ANNA, facts.TurnEnded(ANNA, "Done again."))
+        await ask(room, ANNA, "ls")
+        await room.pass_time(SOON)
+        at_first = channel.titles
+        await work(room, ANNA, facts.TurnEnded(ANNA, "500 Internal", "failed"))
+        await room.pass_time(SOON)
+        failed = channel.titles
+        await room.pass_time(SOON)
+
+    assert at_first == ["anna needs you"]
+    assert failed == [*at_first, "anna failed"]
+    assert channel.titles == [*failed, "anna is finished: 2 turns"]
+
+
+@pytest.mark.spec("G5")
+async def test_a_clock_that_is_set_back_holds_no_notification(
+    database: ObservedDatabase, clock: FakeClock
+) -> None:
+    channel = FakeNotifier()
+    async with telling(database, clock, [channel]) as room:
+        await settled(room)
+        await ask(room, ANNA, "one")
+        await room.pass_time(SOON)
+        clock.advance(-3600.0)
+        await ask(room, ANNA, "two")
+        await room.pass_time(60.0)
+
+    assert channel.titles == ["anna needs you", "anna needs you"]
+
+
 async def test_a_finished_turn_a_failed_one_and_a_limit_are_told_apart(
     database: ObservedDatabase, clock: FakeClock
 ) -> None:

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.prove
 CONFIGURATION = """
 [notifications]
 batch_seconds = 0
+waiting_seconds = 0
 [notifications.command]
 run = ["~/tell"]
 """

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.support.real import asking_server
 from tests.support.real.agent_cases import CASES, Case, answer
 from tests.support.real.agents import configure
+from tests.support.real.driven_claude import add_asking_server
 from tests.support.real.rookery import SOON, Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 
@@ -224,10 +223,7 @@ def test_a_request_outlives_a_killed_daemon(rookery: Rookery, case: Case) -> Non
 def test_what_a_server_of_tools_asks_is_answered_from_the_command_line(
     rookery: Rookery,
 ) -> None:
-    file = rookery.folder / "claude" / ".claude.json"
-    server = {"command": sys.executable, "args": ["-I", asking_server.__file__]}
-    known = json.loads(file.read_text())
-    file.write_text(json.dumps({**known, "mcpServers": {"asking": server}}))
+    add_asking_server(rookery.folder / "claude")
     rookery.home.rules.write_text('[[allow]]\ntool = "mcp__asking__ask"\n')
     rookery.json("mode", "remote")
     rookery.start("it", agent="claude")

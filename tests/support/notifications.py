@@ -23,7 +23,9 @@ from tests.support.fakes.runtime import FakeRuntime
 
 READERS = {"notifications": outcomes.READER}
 
-TIMING = NotificationTiming(batch=timedelta(seconds=2), reminder=timedelta(minutes=10))
+TIMING = NotificationTiming(
+    batch=timedelta(seconds=2), reminder=timedelta(minutes=10), waiting=timedelta(seconds=5)
+)
 
 ALL = tuple(NotificationKind)
 

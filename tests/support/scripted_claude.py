@@ -109,6 +109,7 @@ class Claude:
             "say": self._say,
             "big": lambda size: self._say("x" * int(size)),
             "run": self._run,
+            "form": self._ask_form,
             "cost": self._spend,
             "wait": self._wait,
             "garbage": lambda text: write_line(f"{{{text}"),
@@ -154,6 +155,20 @@ class Claude:
         }
         write(type="user", message={"content": [result]})
         self._say(said)
+
+    def _ask_form(self, message: str) -> None:
+        """Pass on the form of an MCP server, and say what became of it."""
+        self._calls += 1
+        call, fields = f"form-{self._calls}", {"name": {"type": "string"}}
+        asked = {
+            "subtype": "elicitation",
+            "mcp_server_name": "asking",
+            "message": message,
+            "mode": "form",
+            "requested_schema": {"type": "object", "properties": fields},
+        }
+        write(type="control_request", request_id=call, request=asked)
+        self._say(json.dumps(next(self._answers(call))))
 
     def _answers(self, call: str) -> Iterator[dict[str, Any]]:
         while True:

@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from rookery.model.permissions import Question
+
 #: What happens to a call that no rule decides: a ``person`` is asked; or it is allowed. An
 #: ``unasked`` call is allowed unless a rule denies it or asks, a ``granted`` one unless a rule
 #: denies it.
@@ -97,6 +99,8 @@ class Asked(_Event, frozen=True, tag="asked"):
     basis: Basis = "person"
     method: str = ""  #: the request of the protocol that carries it out: rules may name it, too
     folder: str = ""  #: where it would run; empty for the session's project folder
+    #: Set if it asks these instead of what its tool asks, for instance with a form.
+    questions: tuple[Question, ...] = ()
 
 
 class AskingEnded(_Event, frozen=True, tag="asking-ended"):
@@ -112,6 +116,7 @@ class Used(_Event, frozen=True, tag="used"):
     output_tokens: int
     cost: int | None = None  #: micro-dollars; none if the agent does not report it
     total_cost: int | None = None  #: the agent's own running total, which outlives a resume
+    turn_cost: int | None = None  #: of the whole turn, if parts of it were reported before
 
 
 class ModelChanged(_Event, frozen=True, tag="model"):

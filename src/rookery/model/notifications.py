@@ -71,6 +71,12 @@ _SEVERAL: Mapping[NotificationKind, str] = {
     NotificationKind.OVERLAP: "{count} sessions change the same files as others",
 }
 
+#: What there may be several of in one session.
+_COUNTED: Mapping[NotificationKind, str] = {
+    NotificationKind.NEEDS_YOU: "requests",
+    NotificationKind.FINISHED: "turns",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class SessionOutcome:
@@ -122,7 +128,9 @@ class Notification:
         if count > 1:
             return _SEVERAL[self.kind].format(count=count)
         title = _SINGLE[self.kind].format(name=safe_text(first.name))
-        return title.replace(" needs ", " still needs ") if first.is_reminder else title
+        title = title.replace(" needs ", " still needs ") if first.is_reminder else title
+        what = _COUNTED.get(self.kind)
+        return f"{title}: {len(self.items)} {what}" if what and len(self.items) > 1 else title
 
     def body(self, *, with_text: bool = True) -> str:
         """Return the folder and the text; of several sessions, one line for each."""

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from itertools import groupby
-from operator import attrgetter
 from sqlite3 import Connection
 
 from rookery import supervise
@@ -32,8 +30,9 @@ from rookery.notifications.outcomes import READER
 from rookery.ports.clock import Clock
 from rookery.ports.notifier import Notifier
 from rookery.ports.runtime import Runtime
-from rookery.store import notifications
+from rookery.store import due_notifications, notifications
 from rookery.store.database import Database
+from rookery.store.due_notifications import Pauses
 from rookery.store.wait_for_change import within
 
 _log = logging.getLogger(__name__)
@@ -45,10 +44,19 @@ MAX_PAUSE_S = 60.0
 RETRY_PAUSES_S = (5.0, 30.0, 120.0)
 
 
+#: The order of kinds that are due at once: a request comes before the end of a turn.
+_ORDER = tuple(NotificationKind)
+
+
 @dataclass(frozen=True, slots=True)
 class NotificationTiming:
     batch: timedelta  #: how long a notification waits for others of its kind
     reminder: timedelta  #: until an open request is told once more; zero for never
+    waiting: timedelta  #: between two notifications that the same session waits
+
+    @property
+    def pauses(self) -> Pauses:
+        return Pauses(self.batch, self.waiting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +94,7 @@ class NotificationDispatcher:
 
     async def _seconds_until_next(self) -> float:
         next_due = partial(
-            notifications.next_due, channel=self.notifier.name, delay=self.timing.batch
+            due_notifications.next_due, channel=self.notifier.name, pauses=self.timing.pauses
         )
         if (due := await self.database.read(next_due)) is None:
             return MAX_PAUSE_S
@@ -94,16 +102,16 @@ class NotificationDispatcher:
 
     async def send_due(self) -> None:
         """Send what is due now, with all others of the same kind that wait."""
-        now = self.clock.now()
-        waiting = partial(
-            notifications.waiting,
+        due = partial(
+            due_notifications.due,
             channel=self.notifier.name,
-            now=now,
-            written_before=now - self.timing.batch,
+            pauses=self.timing.pauses,
+            now=self.clock.now(),
         )
-        found = sorted(await self.database.read(waiting), key=attrgetter("kind", "id"))
-        for kind, items in groupby(found, key=attrgetter("kind")):
-            await self._send(kind, list(items))
+        # What was sent may hold back others of the same session, so the rest is read again.
+        while found := await self.database.read(due):
+            kind = min((each.kind for each in found), key=_ORDER.index)
+            await self._send(kind, [each for each in found if each.kind is kind])
 
     async def _send(self, kind: NotificationKind, items: Sequence[NotificationItem]) -> None:
         hindrance = await self.notifier.why_not()

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from rookery.model.blocks import Block
 from rookery.model.facts import Fact, Outcome, SessionId
+from rookery.model.permissions import Question
 from rookery.model.sessions import NativeId
 
 
@@ -105,6 +106,7 @@ class AgentAsked:
     basis: Literal["person", "unasked", "granted"] = "person"
     method: str = ""  #: the protocol's own name of the request, which rules may use as well
     folder: str = ""  #: where it would run; empty for the session's project folder
+    questions: tuple[Question, ...] = ()  #: if empty, the tool and its input say what it asks
 
 
 @dataclass(frozen=True, slots=True)

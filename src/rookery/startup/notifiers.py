@@ -42,5 +42,6 @@ def notification_timing(settings: Settings) -> NotificationTiming:
     wanted = settings.notifications
     return NotificationTiming(
         batch=timedelta(seconds=wanted.batch_seconds),
+        waiting=timedelta(seconds=wanted.waiting_seconds),
         reminder=timedelta(minutes=wanted.reminder_minutes),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from sqlite3 import Connection, Row
 
 from rookery.model.facts import SessionId
@@ -27,7 +27,7 @@ CHANNEL_IS_OFF = "the channel is turned off"
 #: The reason of notifications that a daemon was sending when it died.
 DAEMON_DIED = "the daemon stopped while it was sent; it is not sent again"
 
-_ITEMS = """
+ITEMS = """
     select notifications.*, sessions.name, sessions.agent, sessions.project_path
     from notifications join sessions on sessions.id = notifications.session
 """
@@ -62,37 +62,6 @@ def add(db: Connection, outcome: SessionOutcome) -> None:
 def has_channels(db: Connection) -> bool:
     """Return whether any channel carries notifications."""
     return db.execute("select 1 from notification_channels limit 1").fetchone() is not None
-
-
-def waiting(
-    db: Connection, channel: str, *, now: datetime, written_before: datetime
-) -> list[NotificationItem]:
-    """Return what waits for a channel, oldest first, if any of it is due; else nothing.
-
-    Reminders and repeated attempts are due at their own time; the others once they were
-    written before a time, so that later ones can join them.
-    """
-    rows = db.execute(
-        f"{_ITEMS} where channel = ? and state = 'waiting' and due_at <= ?"
-        " order by notifications.id",
-        (channel, stamp(now)),
-    ).fetchall()
-    limit = stamp(written_before)
-    is_due = any(
-        row["is_reminder"] or row["attempts"] or row["due_at"] <= limit for row in rows
-    )
-    return [_item(row) for row in rows] if is_due else []
-
-
-def next_due(db: Connection, channel: str, *, delay: timedelta) -> datetime | None:
-    """Return when the next notification is due; a first attempt is due after a delay."""
-    rows = db.execute(
-        "select is_reminder or attempts > 0 as is_later, min(due_at) as due_at"
-        " from notifications where channel = ? and state = 'waiting' group by 1",
-        (channel,),
-    )
-    due = ((bool(row["is_later"]), datetime.fromisoformat(row["due_at"])) for row in rows)
-    return min((at if is_later else at + delay for is_later, at in due), default=None)
 
 
 def begin(db: Connection, ids: Iterable[NotificationId], *, at: datetime) -> None:
@@ -157,8 +126,8 @@ def add_reminders(
 
 def latest(db: Connection, *, limit: int) -> list[NotificationItem]:
     """Return the last notifications, newest first."""
-    rows = db.execute(f"{_ITEMS} order by notifications.id desc limit ?", (limit,))
-    return [_item(row) for row in rows]
+    rows = db.execute(f"{ITEMS} order by notifications.id desc limit ?", (limit,))
+    return [read_item(row) for row in rows]
 
 
 def mute(db: Connection, session: SessionId, *, until: datetime | None) -> None:
@@ -244,7 +213,7 @@ def _count_of(row: Row) -> str:
     return "idle" if row["activity"] == "idle" else "working"
 
 
-def _item(row: Row) -> NotificationItem:
+def read_item(row: Row) -> NotificationItem:
     return NotificationItem(
         id=NotificationId(row["id"]),
         session=SessionId(row["session"]),

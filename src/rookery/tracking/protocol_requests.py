@@ -118,9 +118,9 @@ def _as_reported(asked: AgentAsked, hooks: HookDialect) -> Call | None:
 
 def _read_call(asked: AgentAsked, agent: Agent | None) -> Call:
     """Return the call as the agent's hooks would report it, so that the same rules match."""
-    call = Call(asked.tool, asked.input)
+    call = Call(asked.tool, asked.input, asked.questions)
     hooks = agent.hooks if agent else None
-    if hooks:
+    if hooks and not asked.questions:
         try:
             call = _as_reported(asked, hooks) or call
         except HookUnreadable:

@@ -17,6 +17,7 @@ import pytest
 
 from rookery.agents import demo
 from rookery.agents.codex.agent import CODEX
+from rookery.agents.opencode.agent import OPENCODE
 from rookery.clock import WallClock
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
@@ -36,13 +37,17 @@ from tests.support.contract.runtimes import DEMO, SOON, launch_of, seen, started
 from tests.support.contract.tmux import holding, site_in
 from tests.support.fakes.runtime import FakeRuntime
 from tests.support.fakes.stream_runtime import StreamRuntime
-from tests.support.paths import PROGRAMS, SUPPORT
+from tests.support.paths import MORE_PROGRAMS, PROGRAMS, SUPPORT
+from tests.support.real.acp_agents import CASES
 from tests.support.real.agents import seed_codex
 from tests.support.scripted_driver import NAME, hosting
 from tests.support.scripted_driver import site_in as driver_site_in
 from tests.support.scripted_model.server import ModelServer
 
 WORDS = "say: hello"
+
+#: Seconds for a program that needs many to start.
+SLOWLY = 90.0
 
 
 @dataclass(frozen=True)
@@ -215,7 +220,30 @@ async def codex(folder: Path) -> AsyncIterator[Subject]:
 
 
 @asynccontextmanager
-async def following(folder: Path, launch: Launch) -> AsyncIterator[Subject]:
+async def opencode(folder: Path) -> AsyncIterator[Subject]:
+    """Give the real OpenCode, driven through its own server."""
+    with ModelServer() as models:
+        case = next(each for each in CASES if each.agent == "opencode")
+        own = case.seed(folder, folder, models.url)
+        command = (str(MORE_PROGRAMS / "opencode"),)
+        spec = LaunchSpec(command, NativeId(""), "fake/fake-model", "default", "true", folder)
+        line = OPENCODE.driven["opencode"](spec)
+        for file, text in line.line.files.items():
+            file.write_text(text)
+        launch = replace(
+            launch_of(new_session(), folder),
+            argv=line.line.argv,
+            environment={"PATH": os.environ["PATH"], **own, **line.line.environment},
+            driver=DriverOptions(line.driver, line.options),
+        )
+        async with following(folder, launch, within=SLOWLY) as subject:
+            yield subject
+
+
+@asynccontextmanager
+async def following(
+    folder: Path, launch: Launch, *, within: float = SOON
+) -> AsyncIterator[Subject]:
     """Start a driven session, and wait until it is up."""
     async with anyio.create_task_group() as tasks:
 
@@ -226,7 +254,7 @@ async def following(folder: Path, launch: Launch) -> AsyncIterator[Subject]:
 
         runtime = await next_life()
         held = await runtime.start(launch)
-        with anyio.fail_after(SOON):
+        with anyio.fail_after(within):
             async for sighting in runtime.watch():
                 if isinstance(sighting, ReportedTogether) and any(
                     isinstance(each, Reported) and each.native_id for each in sighting.reports
@@ -245,6 +273,7 @@ EVERY_RUNTIME = [
     pytest.param(acp, id="acp", marks=pytest.mark.real),
     pytest.param(sdk, id="sdk", marks=pytest.mark.real),
     pytest.param(codex, id="codex", marks=pytest.mark.real),
+    pytest.param(opencode, id="opencode", marks=pytest.mark.more_agents),
     pytest.param(fake, id="fake"),
     pytest.param(stream, id="stream"),
     pytest.param(routed, id="routed"),

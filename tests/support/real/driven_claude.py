@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,16 @@ from rookery.drivers.commands import Start
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import LaunchSpec
 from tests.support.paths import PROGRAMS
+from tests.support.real import asking_server
 from tests.support.real.agents import KEY, seed_claude
+
+
+def add_asking_server(folder: Path) -> None:
+    """Configure the MCP server of ``asking_server`` in a configuration of Claude Code."""
+    file = folder / ".claude.json"
+    server = {"command": sys.executable, "args": ["-I", asking_server.__file__]}
+    known = json.loads(file.read_text())
+    file.write_text(json.dumps({**known, "mcpServers": {"asking": server}}))
 
 
 @dataclass
@@ -49,6 +59,10 @@ class ClaudeHome:
         """Take back that the project's folder is accepted."""
         file = self.folder / "claude" / ".claude.json"
         file.write_text(json.dumps({**json.loads(file.read_text()), "projects": {}}))
+
+    def add_asking_server(self) -> None:
+        """Give the user an MCP server with a tool that asks them for a name."""
+        add_asking_server(self.folder / "claude")
 
     def define_in_project(self) -> tuple[Path, Path]:
         """Let the project define a hook and an MCP server; return the files that they make."""

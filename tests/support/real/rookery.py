@@ -255,10 +255,18 @@ class Rookery:
         self.stop()
         # A line that nobody reads any more would keep the server alive.
         end_old_lines(ServerSite("tmux", self.home.tmux, self.home.run, 0))
+        self.end_tmux()
+        self.end_driver_host()
+
+    def end_tmux(self) -> None:
+        """End the tmux server, by force if it does not answer: a busy machine keeps some."""
+        pid = server_pid(self.home.tmux)
+        server = Process.of(pid) if pid else None
         # A server that is about to leave by itself may let its last client wait.
         with suppress(subprocess.TimeoutExpired):
             self.tmux("kill-server")
-        self.end_driver_host()
+        if server:
+            send_signal(server, (), signal.SIGKILL)
 
     def end_driver_host(self) -> None:
         """End the driver host with its agents: without a daemon it would run for ever."""

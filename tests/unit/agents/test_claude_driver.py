@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -25,6 +26,7 @@ from rookery.drivers.events import (
     Up,
     Used,
 )
+from rookery.model.permissions import Question
 from tests.support.driven_session import Driven, driving
 from tests.support.paths import SUPPORT
 from tests.support.real.rookery import eventually
@@ -91,6 +93,49 @@ async def test_a_program_that_dies_in_a_turn_fails_the_turn_and_the_session(
     reason = "Claude Code exited with status 3: it gives up"
     assert driven.of(TurnOver) == [TurnOver("a", "failed", reason)]
     assert ended == Ended("failed", reason)
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize(
+    ("allow", "answers", "reply"),
+    [
+        (True, {"Name?": ("Ann",)}, {"action": "accept", "content": {"name": "Ann"}}),
+        (False, {}, {"action": "decline"}),
+        (True, {}, {"action": "cancel"}),  # allowing a form does not fill it in
+    ],
+)
+async def test_the_form_of_an_mcp_server_is_a_question(
+    tmp_path: Path,
+    events: Path,
+    allow: bool,
+    answers: dict[str, tuple[str, ...]],
+    reply: dict[str, Any],
+) -> None:
+    async with driving(start(tmp_path), events) as driven:
+        await driven.prompt("form: Name?")
+        asked = await driven.asked()
+        driven.answer(asked, allow, answers=answers)
+        turn = await driven.until(TurnOver)
+
+    assert (asked.tool, asked.input["server"]) == ("Elicitation", "asking")
+    assert asked.questions == (Question("Name?"),)
+    assert json.loads(turn.text) == reply
+
+
+@pytest.mark.spec("D5", "G3")
+async def test_an_interruption_withdraws_the_form_of_an_mcp_server(
+    tmp_path: Path, events: Path
+) -> None:
+    async with driving(start(tmp_path), events) as driven:
+        await driven.prompt("form: Name?")
+        asked = await driven.asked()
+        await driven.session.interrupt()
+        turn = await driven.until(TurnOver)
+        after = await driven.ask("say: on")
+
+    assert turn.how == "interrupted"
+    assert driven.of(AskingEnded) == [AskingEnded(asked.request)]
+    assert after == TurnOver("on")
 
 
 async def test_a_killed_program_is_reported_with_its_signal(

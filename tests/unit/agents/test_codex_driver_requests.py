@@ -4,6 +4,7 @@ from rookery.agents.codex.driver.items import CodexCall
 from rookery.agents.codex.driver.requests import CodexRequest
 from rookery.drivers.commands import AgentAnswer
 from rookery.drivers.events import Asked
+from rookery.model.permissions import Question
 
 YES = AgentAnswer("s", "7", allow=True)
 NO = AgentAnswer("s", "7", allow=False, message="Not now.")
@@ -89,11 +90,19 @@ def test_a_tool_of_an_mcp_server_is_asked_about_by_its_name() -> None:
     assert asks.reply(NO) == {"action": "decline", "content": None, "_meta": None}
 
 
-def test_a_form_with_required_fields_is_declined_even_if_it_is_allowed() -> None:
-    schema = {"type": "object", "required": ["name"]}
-    asks = request("mcpServer/elicitation/request", serverName="x", requestedSchema=schema)
+def test_the_form_of_an_mcp_server_is_a_question_whose_answer_fills_it_in() -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    form = {"serverName": "x", "message": "Name?", "requestedSchema": schema}
+    asks = request("mcpServer/elicitation/request", **form)
+    given = AgentAnswer("s", "r", True, "", {"Name?": ("Ann",)})
 
-    assert asks.reply(YES)["action"] == "decline"
+    asked = asks.asked({}, "t")
+    assert asked
+    assert asked.questions == (Question("Name?"),)
+    accepted = {"action": "accept", "content": {"name": "Ann"}, "_meta": None}
+    assert asks.reply(given) == accepted
+    assert asks.reply(NO)["action"] == "decline"
+    assert asks.reply(YES)["action"] == "cancel"  # allowing a form does not fill it in
 
 
 def test_no_person_is_asked_what_rookery_cannot_answer() -> None:

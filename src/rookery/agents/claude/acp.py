@@ -54,6 +54,7 @@ def over_acp(spec: LaunchSpec, modes: Mapping[str, Autonomy]) -> DriverLine:
         unasked=named("mcp__rookery__") if spec.tools else (),
         services=services_in(modes.get(spec.permission_mode, Autonomy.ASK)),
         dialect=f"{__name__}:{name_tool.__name__}",
+        other_suffix="_custom",
         sign_in=_SIGN_IN,
     )
     return driver_line(spec.command, options)

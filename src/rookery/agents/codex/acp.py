@@ -68,6 +68,7 @@ def over_acp(spec: LaunchSpec, modes: Mapping[str, Autonomy]) -> DriverLine:
         unasked=(*spec.allowed_tools, *(named("mcp__rookery__") if spec.tools else ())),
         services=services_in(modes.get(spec.permission_mode, Autonomy.ASK)),
         dialect=f"{__name__}:{name_tool.__name__}",
+        forms=False,  # its adapter asks by them in ways that are not tested
         failure_sign=("codex", "threadStatus", "type", "systemError"),
         sign_in=_SIGN_IN,
     )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from acp import RequestError
 from acp.schema import (
+    CreateElicitationResponse,
     CreateTerminalResponse,
+    ElicitationFormRequestMode,
+    ElicitationFormSessionMode,
     EnvVariable,
     KillTerminalResponse,
     PermissionOption,
@@ -23,6 +26,7 @@ from acp.schema import (
 )
 
 from rookery.drivers.acp.answers import is_allowing, is_unasked, respond, withdrawn
+from rookery.drivers.acp.forms import CANCELLED, ask_form, form_of
 from rookery.drivers.acp.options import AcpOptions
 from rookery.drivers.acp.services import Services
 from rookery.drivers.acp.tools import NameTool
@@ -91,11 +95,8 @@ class AcpClient:
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         raise RequestError.method_not_found(method)
 
-    async def create_elicitation(self, message: str, mode: object, **_: Any) -> NoReturn:  # noqa: ANN401
-        raise RequestError.method_not_found("elicitation/create")
-
     async def complete_elicitation(self, elicitation_id: str, **_: Any) -> None:  # noqa: ANN401
-        """Ignore the end of what was refused."""
+        """Ignore it: only forms are offered, which have no such end."""
 
     # -- What it requests --------------------------------------------------------------------
 
@@ -129,6 +130,19 @@ class AcpClient:
         offered = ", ".join(each.name for each in options) or "nothing"
         detail = f"{tool} was refused: the agent has no option for one call, only {offered}."
         self.report([Noticed("refused", detail)])
+
+    async def create_elicitation(
+        self,
+        message: str,
+        mode: object,
+        **_: Any,  # noqa: ANN401 - whatever ``_meta`` holds
+    ) -> CreateElicitationResponse:
+        if not isinstance(mode, ElicitationFormSessionMode | ElicitationFormRequestMode):
+            return CANCELLED  # an address to open, which is not offered
+        self.acted()
+        call = self._reader.call(getattr(mode, "tool_call_id", None) or "")
+        form = form_of(message, mode.requested_schema, self._options.other_suffix)
+        return await ask_form(self.asking, form, call, self._name_tool)
 
     async def read_text_file(
         self,

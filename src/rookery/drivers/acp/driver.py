@@ -72,7 +72,9 @@ class AcpDriver:
         self._options, notices = await restrict(self._options, launch)
         process = await AcpProcess.start(launch.argv, launch.environment, launch.folder)
         self._process = process
-        self._connection = ClientSideConnection(self._client, process)
+        self._connection = ClientSideConnection(
+            self._client, process, use_unstable_protocol=True
+        )
         try:
             over = asyncio.ensure_future(process.wait_until_over())
             if self._is_closing:  # it was closed before there was a program
@@ -167,8 +169,8 @@ class AcpDriver:
         else:
             turn.take()
             answer = self._answer()
-            cost = 0 if self._reader.reports_cost else None
-            if used := used_in(response, cost):
+            turn_cost = self._reader.turn_cost if self._reader.reports_cost else None
+            if used := used_in(response, turn_cost):
                 self._context.report(used)
             is_cut_off = turn.is_interrupted or self._client.stopped_at_refusal
             over = turn_over(response.stop_reason, answer, is_cut_off=is_cut_off)

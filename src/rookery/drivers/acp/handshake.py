@@ -13,6 +13,8 @@ import acp
 from acp.client.connection import ClientSideConnection
 from acp.schema import (
     ClientCapabilities,
+    ElicitationCapabilities,
+    ElicitationFormCapabilities,
     EnvVariable,
     FileSystemCapabilities,
     ForkSessionResponse,
@@ -36,6 +38,10 @@ AUTH_REQUIRED = -32000
 #: Seconds without an update after which the agent has replayed a loaded conversation, and the
 #: longest time to wait for that: it may go on after the response.
 REPLAY_QUIET_SECONDS, REPLAY_SECONDS = 0.3, 10.0
+
+
+#: Questions may be asked as forms, but not as an address that the person shall open.
+_FORMS = ElicitationCapabilities(form=ElicitationFormCapabilities())
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,7 @@ class Handshake:
                     read_text_file="read" in services, write_text_file="write" in services
                 ),
                 terminal="terminal" in services,
+                elicitation=_FORMS if self._options.forms else None,
             ),
             client_info=Implementation(name="rookery", version="1"),
         )

@@ -42,6 +42,10 @@ class AcpOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: The path in the ``_meta`` of the session's information, and the value there, by which the
     #: agent says that its turn failed; empty if it does so as the protocol has it.
     failure_sign: tuple[str, ...] = ()
+    #: Whether questions are offered to be asked as forms.
+    forms: bool = True
+    #: The end of the name of the field of a form that takes free text beside a choice.
+    other_suffix: str = ""
     sign_in: str = ""  #: what to do if the agent is not signed in
 
 

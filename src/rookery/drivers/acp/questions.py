@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from itertools import count
 
+from msgspec.structs import replace
+
 from rookery.drivers.acp.tools import AcpCall, NamedCall
 from rookery.drivers.commands import AgentAnswer
 from rookery.drivers.driver import DriverContext
 from rookery.drivers.events import Asked, Basis
+from rookery.model.permissions import Question
 
 
 class TurnQuestions:
@@ -34,12 +37,18 @@ class TurnQuestions:
             question.cancel()
 
     async def ask(
-        self, use: NamedCall, call: AcpCall, *, basis: Basis = "person", method: str = ""
+        self,
+        use: NamedCall,
+        call: AcpCall,
+        *,
+        basis: Basis = "person",
+        method: str = "",
+        questions: tuple[Question, ...] = (),
     ) -> AgentAnswer | None:
         """Return the answer; ``None`` if it is not wanted any more."""
         if self._is_cancelled:
             return None
-        asked = self._asked(use, call, basis, method)
+        asked = replace(self._asked(use, call, basis, method), questions=questions)
         question = asyncio.ensure_future(self._context.ask(asked))
         self._open.add(question)
         return await self._answer(question)

@@ -29,18 +29,21 @@ def turn_over(stop_reason: str, answer: str, *, is_cut_off: bool) -> TurnOver:
     return TurnOver(answer)
 
 
-def used_in(response: PromptResponse, cost: int | None) -> Used | None:
+def used_in(response: PromptResponse, turn_cost: int | None) -> Used | None:
     """Return the tokens of a turn; ``None`` if the agent does not report them.
 
-    The protocol's field is a draft; older agents report the same in ``_meta``. ``cost`` is
-    what is not reported yet: 0 from an agent that reports its costs at once.
+    The protocol's field is a draft; older agents report the same in ``_meta``. ``turn_cost``
+    is what an agent that reports its costs at once has reported in this turn.
     """
     if usage := response.usage:
         cached = (usage.cached_read_tokens or 0) + (usage.cached_write_tokens or 0)
         found = usage.input_tokens + cached, usage.output_tokens + (usage.thought_tokens or 0)
     else:
         found = _in_meta(response.field_meta or {})
-    return Used(*found, cost) if any(found) else None
+    if not any(found):
+        return None
+    cost = None if turn_cost is None else 0
+    return Used(*found, cost, turn_cost=turn_cost)
 
 
 def _in_meta(meta: Mapping[str, Any]) -> tuple[int, int]:

@@ -72,6 +72,7 @@ class UpdateReader:
         self._total_cost = options.earlier_cost
         self.has_failed = False  #: whether the agent says that its turn has failed
         self.reports_cost = False
+        self.turn_cost = 0  #: what was reported since the turn began, in micro-dollars
         self._chunks: list[str] = []
         self._chunk_of: tuple[type[TextAdded | ThoughtAdded], str | None] = (TextAdded, None)
         self._calls: dict[str, AcpCall] = {}
@@ -89,6 +90,7 @@ class UpdateReader:
 
     def begin_turn(self) -> None:
         self.has_failed = False
+        self.turn_cost = 0
         self._answer.clear()
         self._calls.clear()
         self._announced.clear()
@@ -253,6 +255,7 @@ class UpdateReader:
         self.reports_cost = self.reports_cost or total > 0
         added = total - self._total_cost if total >= self._total_cost else total
         self._total_cost = total
+        self.turn_cost += added
         if added:
             yield Used(0, 0, added, total)
 

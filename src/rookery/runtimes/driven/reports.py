@@ -79,6 +79,7 @@ def _read_entry(entry: EventEntry, session: SessionId, *, folder: str) -> Sighti
                 basis=asked.basis,
                 method=asked.method,
                 folder=asked.folder,
+                questions=asked.questions,
             )
         case events.AskingEnded(request):
             return AgentStoppedAsking(session, request)
@@ -167,8 +168,11 @@ def _blocks(event: Event) -> list[Block]:  # noqa: C901, PLR0911 - a table
         case events.PlanChanged(steps):
             listed = [[text, state] for text, state in steps]
             return [Block(BlockKind.PLAN, data={"steps": listed})]
-        case events.Used(input_tokens, output_tokens, cost):
-            used = {"input_tokens": input_tokens, "output_tokens": output_tokens, "cost": cost}
+        case events.Used(0, 0):
+            return []  # a part of the costs; the tokens come at the end of the turn, if at all
+        case events.Used(input_tokens, output_tokens, cost, turn_cost=turn_cost):
+            shown = cost if turn_cost is None else turn_cost
+            used = {"input_tokens": input_tokens, "output_tokens": output_tokens, "cost": shown}
             return [Block(BlockKind.USAGE, data=used)]
         case events.TurnOver(_, "failed", reason) if reason:
             return [Block(BlockKind.TEXT, reason, failed=True)]

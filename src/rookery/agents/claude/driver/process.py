@@ -42,11 +42,16 @@ class ClaudeProcess(Transport):
     """Runs Claude Code; passes control messages to the SDK and all others to ``take``."""
 
     def __init__(
-        self, launch: DriverLaunch, take: Callable[[Sequence[Mapping[str, Any]]], None]
+        self,
+        launch: DriverLaunch,
+        take: Callable[[Sequence[Mapping[str, Any]]], None],
+        take_control: Callable[[Mapping[str, Any]], bool] = lambda _: False,
     ) -> None:
+        """``take_control`` returns whether a control message is not for the SDK."""
         self.is_trusted = False  #: whether the user lets it use what the project defines
         self._launch = launch
         self._take = take
+        self._take_control = take_control
         self._process: Process | None = None
         self._output: LineChunks | None = None
         self._errors: ErrorOutput | None = None
@@ -102,7 +107,8 @@ class ClaudeProcess(Transport):
                     # What it said before comes first: a question may be about a call in there.
                     self._take(told)
                     told = []
-                    yield message
+                    if not self._take_control(message):
+                        yield message
                 else:
                     told.append(message)
             self._take(told)

@@ -21,6 +21,7 @@ from claude_agent_sdk import (
     ToolPermissionContext,
 )
 
+from rookery.agents.claude.driver.elicitations import Elicitations
 from rookery.agents.claude.driver.messages import MessageReader
 from rookery.agents.claude.driver.process import ClaudeProcess
 from rookery.agents.claude.driver.trust import NOTICE
@@ -50,7 +51,8 @@ class SdkDriver:
         self._options = launch.options
         self._context = context
         self._reader = MessageReader(int(launch.options.get("earlier_cost", 0)))
-        self._process = ClaudeProcess(launch, self._take)
+        self._process = ClaudeProcess(launch, self._take, self._take_control)
+        self._forms = Elicitations(context, self._process.write)
         self._client = ClaudeSDKClient(
             ClaudeAgentOptions(can_use_tool=self._decide), transport=self._process
         )
@@ -66,6 +68,7 @@ class SdkDriver:
             reason = await self._converse()
         finally:
             self._over.set()
+            self._forms.close()
             await self._client.disconnect()
         for event in self._reader.end(reason):
             self._context.report(event)
@@ -117,6 +120,9 @@ class SdkDriver:
             self._context.report(*events)
         if self._reader.is_over_budget:
             self._process.terminate()
+
+    def _take_control(self, message: Mapping[str, Any]) -> bool:
+        return self._forms.take(message)
 
     async def prompt(self, text: str) -> None:
         id_ = str(uuid4())

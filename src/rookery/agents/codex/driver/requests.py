@@ -9,7 +9,9 @@ from enum import StrEnum
 from rookery.agents.codex.driver.items import PATCH, QUESTION, SHELL, CodexCall, script_in
 from rookery.drivers.commands import AgentAnswer
 from rookery.drivers.events import Asked
+from rookery.drivers.form_answers import form_action
 from rookery.drivers.json_fields import Fields, fields_of, text_of
+from rookery.model.forms import Form
 
 #: The answer to a question that the user did not answer.
 _NO_ANSWER = "No answer."
@@ -53,6 +55,7 @@ class CodexRequest:
             subagent="" if sender == thread else sender,
             # A command may name another folder than the project's, and rules must know it.
             folder=text_of(self.params.get("cwd")),
+            questions=form.questions if (form := self._form) else (),
         )
 
     def _use(self, known: Mapping[str, CodexCall]) -> CodexCall | None:
@@ -85,11 +88,24 @@ class CodexRequest:
             given["kind"] = kind
         return given
 
+    @property
+    def _form(self) -> Form | None:
+        """Return the form of an MCP server; ``None`` if it is Codex that asks about a call."""
+        if self.method != _Method.FORM or self._is_about_tool:
+            return None
+        message = text_of(self.params.get("message"))
+        return Form(message, fields_of(self.params.get("requestedSchema")))
+
+    @property
+    def _is_about_tool(self) -> bool:
+        details = fields_of(self.params.get("_meta"))
+        return details.get("codex_approval_kind") == "mcp_tool_call"
+
     def _form_use(self) -> CodexCall:
         """Return the MCP tool call that a form asks about, or the form itself."""
         server = self.params.get("serverName")
         details = fields_of(self.params.get("_meta"))
-        if details.get("codex_approval_kind") == "mcp_tool_call":
+        if self._is_about_tool:
             tool = details.get("tool_name") or details.get("tool_title") or ""
             return CodexCall(f"mcp__{server}__{tool}", fields_of(details.get("tool_params")))
         return CodexCall(f"mcp__{server}", self._named("message", "url", "requestedSchema"))
@@ -106,20 +122,17 @@ class CodexRequest:
             case _Method.QUESTIONS:
                 return {"answers": self._answers(answer)}
             case _Method.FORM:
-                action = "accept" if answer.allow and not self._wants_fields else "decline"
-                content: Fields | None = {} if action == "accept" else None
-                return {"action": action, "content": content, "_meta": None}
+                return self._form_reply(answer)
             case _:
                 return {"decision": "accept" if answer.allow else "decline"}
 
-    @property
-    def _wants_fields(self) -> bool:
-        """Return whether a form has fields that must be filled in, which a yes cannot do."""
-        match self.params.get("requestedSchema"):
-            case {"required": [_, *_]}:
-                return True
-            case _:
-                return False
+    def _form_reply(self, answer: AgentAnswer) -> Fields:
+        if form := self._form:
+            action, values = form_action(form, answer)
+        else:
+            action, values = "accept" if answer.allow else "decline", {}
+        content = values if action == "accept" else None
+        return {"action": action, "content": content, "_meta": None}
 
     def _answers(self, answer: AgentAnswer) -> Fields:
         none = (" ".join(filter(None, (_NO_ANSWER, answer.message))),)
