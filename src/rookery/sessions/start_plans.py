@@ -166,7 +166,7 @@ def _check_driving(agent: Agent, start: StartRequest) -> None:
         model=start.model,
         permission_mode=start.permission_mode,
         hook="",
-        folder=Path(),
+        folder=Path("/"),  # nothing is written; some agents need a whole path
         system_prompt=driving.system_prompt,
         allowed_tools=driving.allowed_tools,
         budget=driving.budget,

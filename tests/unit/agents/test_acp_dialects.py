@@ -145,6 +145,25 @@ def test_gemini_is_named_by_the_id_of_a_call(call_id: str) -> None:
     assert name_gemini(replace(call, call_id="?")) == wanted
 
 
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize(
+    ("command", "text", "folder"),
+    [
+        ("touch [in .]", "touch [in .] [in /srv] (to make it)", "/srv"),
+        ("touch [in .]", "[in /srv] (to make it)", "/srv"),
+        ("touch x", "[in /srv] (as [in .])", "/srv"),
+        ("touch x", "(as [in .])", None),
+        ("touch x", "touch [in .] x", "/"),
+    ],
+)
+def test_the_words_of_a_command_do_not_name_its_folder(
+    command: str, text: str, folder: str | None
+) -> None:
+    call = AcpCall("run_shell_command__1", command, kind="execute", text=text)
+
+    assert name_gemini(call).input.get("dir_path") == folder
+
+
 def test_a_tool_of_gemini_that_shows_a_command_is_not_its_shell() -> None:
     call = AcpCall("mcp_server_run__1", "ls", kind="other")
     assert name_gemini(call).tool == "mcp_server_run"

@@ -62,6 +62,17 @@ def accepted(db: Connection, journal: Journal, plan: StartPlan) -> Session:
     return accept(db, journal, plan, speaker=MessageSender("anna"))
 
 
+@pytest.mark.spec("G1")
+@pytest.mark.parametrize(
+    ("agent", "runtime"),
+    [(agent.name, runtime) for agent in AGENTS.values() for runtime in agent.driven],
+)
+def test_each_agent_starts_in_each_runtime_that_it_offers(
+    project: Path, agent: str, runtime: str
+) -> None:
+    assert planned(project, agent=agent, runtime=runtime).start.runtime == runtime
+
+
 @pytest.mark.spec("A3")
 @pytest.mark.parametrize(
     ("wrong", "error", "told"),

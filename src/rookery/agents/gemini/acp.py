@@ -36,8 +36,12 @@ _SIGN_IN = (
 #: ``run_shell_command__fc-1`` and ``run_shell_command-1763450000000-1``.
 _NAMED_ID = re.compile(r"([A-Za-z]\w*?)(?:__\S+|[-_]\d{10,}\S*)")
 
-#: The explanation of a command that runs in another folder than the project's.
-_IN_FOLDER = re.compile(r"\[in ([^\]]+)\]")
+#: The explanation of a command that runs in another folder than the project's. The command and
+#: its description, before and after, may contain the same words.
+_IN_FOLDER = re.compile(r"\s*\[in ([^\]]+)\]")
+
+#: Stands for a folder that cannot be told from the explanation: no allow rule matches there.
+_ANYWHERE = "/"
 
 #: The tools that change a file; one that has no name here is known by its kind.
 _WRITE, _REPLACE, _SHELL = "write_file", "replace", "run_shell_command"
@@ -94,5 +98,8 @@ def _tool_of(call: AcpCall) -> str:
 
 
 def _command(call: AcpCall) -> Mapping[str, Any]:
-    folder = _IN_FOLDER.search(call.text)
-    return {"command": call.title, **({"dir_path": folder[1]} if folder else {})}
+    explanation = call.text.removeprefix(call.title)
+    if folder := _IN_FOLDER.match(explanation):
+        return {"command": call.title, "dir_path": folder[1]}
+    is_known = explanation.lstrip().startswith("(") or not _IN_FOLDER.search(explanation)
+    return {"command": call.title} | ({} if is_known else {"dir_path": _ANYWHERE})
