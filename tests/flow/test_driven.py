@@ -116,6 +116,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return home
 
 
+def site_of(home: Home) -> HostSite:
+    return HostSite(
+        home.driver_socket,
+        home.driver_key,
+        home.driven_events,
+        home.driver_log,
+        home.driver_record,
+    )
+
+
 @pytest.fixture
 def limits() -> LimitSettings:
     return LimitSettings()
@@ -123,7 +133,7 @@ def limits() -> LimitSettings:
 
 @pytest.fixture
 async def host(home: Home) -> AsyncIterator[HostSite]:
-    site = HostSite(home.driver_socket, home.driver_key, home.driven_events, home.driver_log)
+    site = site_of(home)
     async with hosting(site):
         yield site
 
@@ -293,7 +303,7 @@ async def test_what_a_killed_host_had_said_is_recorded_and_the_session_is_lost(
     home: Home, tmp_path: Path
 ) -> None:
     (tmp_path / "project").mkdir()
-    site = HostSite(home.driver_socket, home.driver_key, home.driven_events, home.driver_log)
+    site = site_of(home)
     daemon = Daemon(home, tmp_path / "project")
     async with hosting(site):
         await daemon.up()

@@ -69,7 +69,11 @@ class ManySessions:
 @asynccontextmanager
 async def hosted(tmp_path: Path) -> AsyncIterator[ManySessions]:
     site = HostSite(
-        tmp_path / "s", tmp_path / "key", tmp_path / "events", tmp_path / "log" / "drivers.log"
+        tmp_path / "s",
+        tmp_path / "key",
+        tmp_path / "events",
+        tmp_path / "log" / "drivers.log",
+        tmp_path / "pid",
     )
     many = ManySessions(site, tmp_path)
     try:

@@ -21,6 +21,7 @@ from rookery.drivers.events import (
     Used,
 )
 from rookery.drivers.host import Host
+from rookery.drivers.host_files import HostFiles
 from rookery.runtimes.driven.host_process import HostSite, is_listening
 
 NAME = "scripted"
@@ -110,7 +111,11 @@ class ScriptedDriver:
 
 def site_in(folder: Path) -> HostSite:
     return HostSite(
-        folder / "drivers.sock", folder / "drivers.key", folder / "driven", folder / "log"
+        folder / "drivers.sock",
+        folder / "drivers.key",
+        folder / "driven",
+        folder / "log",
+        folder / "drivers.pid",
     )
 
 
@@ -118,10 +123,9 @@ def site_in(folder: Path) -> HostSite:
 async def hosting(site: HostSite) -> AsyncIterator[Host]:
     """Run a host within the test while the block lasts; it knows the scripted driver."""
     site.events.mkdir(exist_ok=True)
-    site.socket.unlink(missing_ok=True)
-    site.key.write_text("secret")
     host = Host(site.events, "secret", lambda _: ScriptedDriver)
-    serving = asyncio.ensure_future(host.serve(site.socket))
+    files = HostFiles(site.socket, site.key, site.record)
+    serving = asyncio.ensure_future(host.serve(files))
     while not is_listening(site):
         await asyncio.wait([serving], timeout=0.01)
     try:

@@ -7,6 +7,7 @@ import hmac
 import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from signal import SIGKILL
@@ -19,6 +20,7 @@ from rookery.drivers.commands import Command, HostCall, HostReply, read_call, wr
 from rookery.drivers.driven_session import DrivenSession
 from rookery.drivers.driver import DriverError, MakeDriver
 from rookery.drivers.event_file import EventWriter, path_of
+from rookery.drivers.host_files import HostFiles
 from rookery.drivers.task_set import TaskSet
 from rookery.processes import Process, ancestors
 from rookery.processes.peers import Peer, peer_of
@@ -28,6 +30,9 @@ _log = logging.getLogger(__name__)
 
 #: Seconds without a session and without a daemon after which the host ends by itself.
 IDLE_SECONDS = 60.0
+
+#: Seconds between two checks of the files by which the daemon finds the host.
+FILES_CHECK_SECONDS = 2.0
 
 #: The longest line: a message of 1 MB, and every character of it escaped.
 MAX_LINE_BYTES = 16 * 2**20
@@ -47,23 +52,62 @@ class Host:
         self._tasks = TaskSet()
         self._connections: set[asyncio.StreamWriter] = set()
         self._retired = asyncio.Event()
+        self._server: asyncio.Server | None = None
         self._grown: dict[str, None] = {}  #: the sessions with new events, in order
 
-    async def serve(self, socket: Path) -> None:
+    async def serve(self, files: HostFiles) -> None:
         """Serve until the host is retired, or is idle for long."""
-        server = await asyncio.start_unix_server(self._talk, socket, limit=MAX_LINE_BYTES)
-        async with server:
+        # First: a host that listens is always recorded, and its secret is known.
+        files.write(self._key)
+        await self._listen(files)
+        keeping = asyncio.ensure_future(self._keep(files))
+        try:
             await self._until_idle()
+        finally:
+            keeping.cancel()
+            files.remove_record()
+            if self._server:
+                self._server.close()
+
+    async def _listen(self, files: HostFiles) -> None:
+        """Listen at the socket; connections that are open stay open."""
+        if self._server:
+            self._server.close()
+        files.prepare_socket()
+        self._server = await asyncio.start_unix_server(
+            self._talk, files.socket, limit=MAX_LINE_BYTES
+        )
+        files.note_socket()
+
+    async def _keep(self, files: HostFiles) -> None:
+        """Restore the files by which the daemon finds the host, until it is retired."""
+        error = ""
+        while not await self._is_retired_within(FILES_CHECK_SECONDS):
+            outcome = await outcome_of(self._restore(files))
+            if isinstance(outcome, Exception) and str(outcome) != error:
+                _log.warning("The files of the host cannot be restored: %s", outcome)
+            error = str(outcome) if isinstance(outcome, Exception) else ""
+
+    async def _restore(self, files: HostFiles) -> None:
+        if files.is_taken_over:
+            return
+        files.write(self._key)
+        if not files.is_socket_in_place:
+            await self._listen(files)
+            _log.warning("%s was deleted or replaced; it is restored.", files.socket)
 
     async def _until_idle(self) -> None:
-        while not self._retired.is_set():
+        was_needed = self._is_needed
+        while not await self._is_retired_within(IDLE_SECONDS):
+            if not (was_needed or self._is_needed):
+                return
             was_needed = self._is_needed
-            try:
-                async with asyncio.timeout(IDLE_SECONDS):
-                    await self._retired.wait()
-            except TimeoutError:
-                if not (was_needed or self._is_needed):
-                    return
+
+    async def _is_retired_within(self, seconds: float) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._retired.wait()
+        return self._retired.is_set()
 
     @property
     def _is_needed(self) -> bool:
@@ -96,6 +140,8 @@ class Host:
             writer.close()
             return
         if not hmac.compare_digest(call.key.encode(), self._key.encode()):
+            refused = "the key of this command is not the one of the driver host."
+            writer.write(write(HostReply(call.id, error=refused)))
             writer.close()
             return
         reply = await self._carry_out_safely(call)

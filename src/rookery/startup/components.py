@@ -114,6 +114,7 @@ class Parts:
                 home.driver_key,
                 home.driven_events,
                 home.driver_log,
+                home.driver_record,
             ),
             clock,
         )
