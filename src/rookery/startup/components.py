@@ -155,6 +155,7 @@ class Parts:
                 {**self.login, **self.home.environment},
                 terminals=partial(self._attached_terminals, runtimes.own.server),
             ),
+            driver_trouble=lambda: runtimes.driven.trouble,
         )
 
     def supervisor(

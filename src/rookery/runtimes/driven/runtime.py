@@ -7,12 +7,11 @@ import logging
 import signal
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from rookery import supervise
 from rookery.drivers import commands
-from rookery.drivers.event_file import SUFFIX, EventReader, path_of
+from rookery.drivers.event_file import EventReader, path_of
 from rookery.model.errors import NoTerminal, RuntimeFailed, RuntimeUnreachable, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
@@ -38,8 +37,9 @@ from rookery.ports.sightings import (
 )
 from rookery.ports.terminal import Terminal
 from rookery.processes import Process, descendants, send_signal
-from rookery.runtimes.driven.host_connection import HostConnection
+from rookery.runtimes.driven.host_connection import HostConnection, HostGone
 from rookery.runtimes.driven.host_process import HostSite
+from rookery.runtimes.driven.host_sessions import HostSessions
 from rookery.runtimes.driven.reports import read_entry
 
 _log = logging.getLogger(__name__)
@@ -49,6 +49,9 @@ NAME = "driven"
 
 #: Seconds between two checks whether the driver host still runs.
 CHECK_INTERVAL_SECONDS = 2.0
+
+#: How often in a row the host must not list a session before that is lost.
+MAX_MISSES = 2
 
 #: Reports that are recorded in one transaction, which others wait for.
 MAX_REPORTS = 200
@@ -65,6 +68,7 @@ class _Followed:
     folder: str = ""
     is_over: bool = False
     process: str | None = None  #: the agent's process, once it was reported
+    misses: int = 0  #: how often in a row the host did not list it
 
 
 class DrivenRuntime:
@@ -77,6 +81,12 @@ class DrivenRuntime:
         self._sightings: deque[Sighting] = deque()
         self._is_seen = asyncio.Event()  #: there are sightings
         self._host = HostConnection(site, clock, grown=self._note_growth, lost=self._note_loss)
+        self._sessions = HostSessions(site.events, self._host)
+
+    @property
+    def trouble(self) -> str:
+        """Why the driver host cannot be asked although it runs; empty if it can."""
+        return self._host.trouble
 
     def holds(self, session: SessionId) -> bool:
         return session in self._followed
@@ -92,20 +102,31 @@ class DrivenRuntime:
             await self._host.close()
 
     async def _check(self) -> None:
-        """End the sessions that the host does not have any more."""
+        """End the sessions that the host does not have any more.
+
+        That it cannot be asked proves nothing: it is asked again, and the sessions stay.
+        """
         live = [each for each in self._followed.values() if not each.is_over]
-        if not live:
+        if not (live or self._host.trouble):
             return
         try:
             running = (await self._host.ask(commands.List())).sessions
-        except RuntimeUnreachable:
-            running = ()
+        except HostGone:
+            for each in live:
+                self._lose(each, "its driver host ended")
+            return
         for each in live:
-            self._read(each)
-            if each.session not in running and not each.is_over:
-                each.is_over = True
-                reason = "its driver host ended"
-                self._see(Finished(each.session, "failed", reason, lost=True))
+            self._read(each)  # what was written while there was no connection is not announced
+            each.misses = 0 if each.session in running else each.misses + 1
+            if each.misses >= MAX_MISSES:
+                self._lose(each, "its driver host does not have it any more")
+
+    def _lose(self, followed: _Followed, reason: str) -> None:
+        """End a session that is gone, unless its last event says how it ended."""
+        self._read(followed)
+        if not followed.is_over:
+            followed.is_over = True
+            self._see(Finished(followed.session, "failed", reason, lost=True))
 
     def _see(self, sighting: Sighting) -> None:
         self._sightings.append(sighting)
@@ -148,24 +169,19 @@ class DrivenRuntime:
 
     async def find(self) -> Mapping[str, HeldProgram]:
         """Return the sessions of the host, and those of which it left an event file."""
-        running: tuple[str, ...] = ()
-        with suppress(RuntimeUnreachable):  # it holds none; what it wrote is still read
-            running = (await self._host.ask(commands.List())).sessions
-        left = [each.stem for each in self._site.events.glob(f"*{SUFFIX}")]
-        found = {SessionId(each) for each in (*running, *left)}
-        return {program_name(each): _held(each) for each in found}
+        return {program_name(each): _held(each) for each in await self._sessions.find()}
 
     async def adopt(
         self, session: SessionId, agent: Agent, program: RuntimeHandle | SurvivingProcess
     ) -> None:
+        """Follow a session, also if the host cannot be asked whether it has it."""
         if isinstance(program, SurvivingProcess):
             raise RuntimeFailed("without its driver host, nothing can be done with it.")
         if program.runtime != NAME:
             raise RuntimeFailed(f"{program.text} is not a handle of {NAME!r}.")
-        if program_name(session) not in await self.find():
-            raise RuntimeFailed("the driver host has gone with it.")
+        if program.reference != session or await self._sessions.is_gone(session):
+            raise RuntimeFailed("the driver host does not have it.")
         self._follow(session, "")
-        await self._check()
 
     def _follow(self, session: SessionId, folder: str) -> None:
         if session not in self._followed:
@@ -199,12 +215,13 @@ class DrivenRuntime:
                 self._see(each)
 
     async def release(self, session: SessionId) -> None:
-        if followed := self._followed.pop(session, None):
+        if followed := self._followed.get(session):
             try:
                 await self._host.ask(commands.Release(session))
-            except RuntimeUnreachable:
-                # The host is gone; not every agent ends when its input is closed.
+            except HostGone:
+                # Not every agent ends when its input is closed.
                 _kill(followed.process)
+            self._followed.pop(session, None)
         path_of(self._site.events, session).unlink(missing_ok=True)
 
     async def retire(self) -> None:
@@ -247,8 +264,13 @@ class DrivenRuntime:
         self._require(session)
         if method is StopMethod.ASK:
             await self._host.ask(commands.Close(session))
-        else:
+            return
+        try:
             await self._host.ask(commands.Kill(session, _SIGNALS[method]))
+        except RuntimeUnreachable:
+            if method is StopMethod.KILL:  # also if the host does not answer
+                _kill(self._followed[session].process)
+            raise
 
     def terminal(self, session: SessionId) -> Terminal:
         self._require(session)
