@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from rookery.drivers.commands import AgentAnswer, AgentPrompt, Start
 from rookery.drivers.driver import Driver, DriverError, DriverLaunch, MakeDriver
 from rookery.drivers.event_file import EventWriter
+from rookery.drivers.event_store import EventStore
 from rookery.drivers.events import (
     Asked,
     AskingEnded,
@@ -49,9 +50,7 @@ class DrivenSession:
         """Call ``changed`` after each event."""
         self.start = start
         self.driver: Driver | None = None
-        self.is_lost = False  #: it is over, and its event file does not say so
-        self._events = events
-        self._changed = changed
+        self._events = EventStore(events, changed=changed, full=self._fail_unstored)
         self._keys: set[str] = set()
         self._open: dict[str, asyncio.Future[AgentAnswer]] = {}
         self._asked = 0  #: how often the agent has asked
@@ -68,6 +67,15 @@ class DrivenSession:
     def is_over(self) -> bool:
         return self._is_over
 
+    @property
+    def is_stored(self) -> bool:
+        """Return whether its event file has all of its events."""
+        return not self._events.problem
+
+    def release(self) -> None:
+        """Let go of the event file; nothing is stored any more."""
+        self._events.close()
+
     async def run(self, find_driver: Callable[[], MakeDriver]) -> None:
         """Drive the agent until it ends; whatever happens, ``Ended`` is reported once."""
         try:
@@ -78,11 +86,7 @@ class DrivenSession:
             ended = outcome if isinstance(outcome, Ended) else self._failure(outcome)
         self._settle_questions()
         self._is_over = True
-        try:
-            self.report(self._ending or ended)
-        except OSError:  # for instance a full disk
-            _log.exception("The end of session %s cannot be stored.", self.start.session)
-            self.is_lost = True
+        self.report(self._ending or ended)
         self._set_silence_timer()
         await self.end_processes(SIGKILL)
 
@@ -111,7 +115,6 @@ class DrivenSession:
             self._events.append(ProcessStarted(pid))
         self._note(event)
         self._events.append(event)
-        self._changed()
 
     def _note(self, event: Event) -> None:
         match event:
@@ -153,6 +156,12 @@ class DrivenSession:
             self._ending = Ended("failed", reason, is_over_budget=True)
             self._tasks.begin(self._abort())
 
+    def _fail_unstored(self, problem: str) -> None:
+        """End the session: more events wait for a writable file than can be kept."""
+        if self._ending is None:
+            self._ending = Ended("failed", f"what it did could not be stored: {problem}")
+        self._tasks.begin(self.close())
+
     def _end_after_turn(self, turn: TurnOver) -> None:
         if self.start.is_single_turn and self._ending is None:
             if turn.how == "finished":
@@ -168,10 +177,15 @@ class DrivenSession:
         await self.close()
 
     async def prompt(self, prompt: AgentPrompt) -> None:
-        """Pass a prompt on, unless it was passed on before."""
-        if prompt.key in self._keys:
-            return
+        """Pass a prompt on, unless it was passed on before; return once that is stored."""
+        if prompt.key not in self._keys:
+            await self._pass_on(prompt)
+        await self._events.until_stored()
+
+    async def _pass_on(self, prompt: AgentPrompt) -> None:
         driver = self._ready()
+        if problem := self._events.problem:
+            raise DriverError(f"what its agent does cannot be stored: {problem}.")
         self._keys.add(prompt.key)
         try:
             await driver.prompt(prompt.text)

@@ -30,7 +30,11 @@ class DriverContext(Protocol):
     """What a driver reports to, and asks."""
 
     def report(self, event: Event) -> None:
-        """Store an event. Order is kept; it is on disk when this returns."""
+        """Store an event. Order is kept; it is in the file when this returns.
+
+        If the file cannot be written, for instance on a full disk, the event is kept until it
+        can. See ``rookery.drivers.event_store``.
+        """
         ...
 
     async def ask(self, asked: Asked) -> AgentAnswer:

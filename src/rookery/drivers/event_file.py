@@ -19,6 +19,8 @@ _log = logging.getLogger(__name__)
 
 SUFFIX = ".events"
 
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+
 
 def path_of(folder: Path, session: str) -> Path:
     """Return the event file of a session."""
@@ -26,24 +28,41 @@ def path_of(folder: Path, session: str) -> Path:
 
 
 class EventWriter:
-    """Appends events, numbered from 1. One write call each: a kill leaves whole lines."""
+    """Appends events, numbered from 1. What cannot be written yet is kept, in order.
+
+    The rest of a line that a full disk took a part of is written later. Until then the reader
+    leaves that line out: it has no end.
+    """
 
     def __init__(self, path: Path) -> None:
         # A new file: a session that starts again after its host was killed begins anew.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
-        self._file = os.open(path, flags, 0o600)
+        self._path = path
+        self._file = os.open(path, _NEW_FILE, 0o600)
         self._number = 0
+        self._unwritten = bytearray()
+        self.problem = ""  #: why events cannot be written now; empty if they can
 
-    def append(self, event: Event) -> None:
-        """Write an event. Raises ``OSError``, for instance if the disk is full."""
+    def append(self, event: Event) -> bool:
+        """Write an event. Returns whether it and all before it are in the file."""
         entry = EventEntry(self._number + 1, datetime.now(UTC).isoformat(), event)
-        line = encode(entry)
-        written = os.write(self._file, line)
-        if written < len(line):  # a full disk took a part of it
-            size = os.fstat(self._file).st_size
-            os.ftruncate(self._file, size - written)
-            raise OSError(f"only {written} of {len(line)} bytes of an event could be written")
+        self._unwritten += encode(entry)
         self._number += 1
+        return self.flush()
+
+    def flush(self) -> bool:
+        """Write what was kept. Returns whether all of it is in the file."""
+        try:
+            while self._unwritten:
+                del self._unwritten[: os.write(self._file, self._unwritten)]
+        except OSError as error:  # for instance a full disk
+            self.problem = error.strerror or str(error)
+            return False
+        self.problem = ""
+        return True
+
+    @property
+    def unwritten_bytes(self) -> int:
+        return len(self._unwritten)
 
     def close(self) -> None:
         os.close(self._file)

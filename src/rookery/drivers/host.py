@@ -111,7 +111,8 @@ class Host:
 
     @property
     def _is_needed(self) -> bool:
-        is_live = any(not each.is_over for each in self._sessions.values())
+        held = self._sessions.values()
+        is_live = any(not (each.is_over and each.is_stored) for each in held)
         return is_live or bool(self._connections)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -162,7 +163,7 @@ class Host:
     async def _carry_out(self, command: Command) -> tuple[str, ...]:
         match command:
             case commands.List():
-                return tuple(name for name, each in self._sessions.items() if not each.is_lost)
+                return tuple(self._sessions)
             case commands.Retire():
                 if not self._sessions:
                     self._retired.set()
@@ -190,6 +191,7 @@ class Host:
     async def _release(self, session: str) -> None:
         if found := self._sessions.pop(session, None):
             await found.end_processes(SIGKILL)
+            found.release()
 
     def _announce(self, session: str) -> None:
         """Tell the daemon that a session's event file has grown, once for many events."""

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import anyio
 import pytest
 
-from rookery.clock import WallClock
-from rookery.drivers.commands import List, Start
-from rookery.drivers.event_file import EventReader, EventWriter, path_of
+from rookery.drivers.event_file import EventReader, EventWriter
 from rookery.drivers.events import TextAdded, ToolBegan, Up
-from rookery.runtimes.driven.host_connection import HostConnection
-from tests.support.scripted_driver import NAME, hosting, site_in
-
-pytestmark = pytest.mark.anyio
-
-SOON = 20.0
 
 
 @pytest.mark.parametrize("line", [b"\n", b"{}\n", b'{"number":1,', b"\xff\xfe\n", b"[" * 9000])
@@ -43,17 +34,3 @@ def test_half_a_character_is_replaced(tmp_path: Path) -> None:
         TextAdded("a\ufffd"),
         ToolBegan("1", "Bash", {"command": ["\U0001f600", {"b\ufffd": None}]}),
     ]
-
-
-async def test_a_session_whose_end_cannot_be_stored_is_reported_as_gone(tmp_path: Path) -> None:
-    site = site_in(tmp_path)
-    site.events.mkdir()
-    path_of(site.events, "it").symlink_to("/dev/full")
-    start = Start("it", NAME, (), {}, str(tmp_path), {})
-    async with hosting(site):
-        host = HostConnection(site, WallClock(), grown=lambda _: None, lost=lambda: None)
-        await host.ask(start)
-        with anyio.fail_after(SOON):
-            while "it" in (await host.ask(List())).sessions:
-                pass
-        await host.close()
