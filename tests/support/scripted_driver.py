@@ -103,6 +103,8 @@ class ScriptedDriver:
             self._turn.cancel()
 
     async def close(self) -> None:
+        if self.launch.options.get("linger"):
+            await asyncio.Event().wait()
         if self._turn:
             self._turn.cancel()
         if not self._over.done():

@@ -12,7 +12,7 @@ from signal import SIGKILL
 from msgspec.structs import replace
 
 from rookery.drivers.commands import AgentAnswer, AgentPrompt, Start
-from rookery.drivers.driver import Driver, DriverError, DriverLaunch, MakeDriver
+from rookery.drivers.driver import Driver, DriverError, DriverLaunch, MakeDriver, PromptRefused
 from rookery.drivers.event_file import EventWriter
 from rookery.drivers.event_store import EventStore
 from rookery.drivers.events import (
@@ -183,15 +183,22 @@ class DrivenSession:
         await self._events.until_stored()
 
     async def _pass_on(self, prompt: AgentPrompt) -> None:
-        driver = self._ready()
+        """Pass a new prompt on. Raises ``PromptRefused`` if the agent has not got it."""
+        try:
+            driver = self._ready_for_prompt()
+            self._keys.add(prompt.key)
+            await driver.prompt(prompt.text)
+        except DriverError as error:
+            self._keys.discard(prompt.key)
+            is_final = self._is_over or self._ending is not None
+            raise PromptRefused(str(error), is_final=is_final) from error
+
+    def _ready_for_prompt(self) -> Driver:
+        if self._ending:  # the agent is being closed, and would lose it
+            raise DriverError(f"the session ends: {self._ending.reason}.")
         if problem := self._events.problem:
             raise DriverError(f"what its agent does cannot be stored: {problem}.")
-        self._keys.add(prompt.key)
-        try:
-            await driver.prompt(prompt.text)
-        except DriverError:
-            self._keys.discard(prompt.key)  # the agent has not got it
-            raise
+        return self._ready()
 
     async def ask(self, asked: Asked) -> AgentAnswer:
         """Report that the agent asks something, and wait for the answer."""

@@ -15,6 +15,14 @@ class DriverError(Exception):
     """The agent cannot be driven; the text says why, in a sentence for the user."""
 
 
+class PromptRefused(DriverError):
+    """The agent has not got a prompt, and will not unless it is sent again."""
+
+    def __init__(self, reason: str, *, is_final: bool) -> None:
+        super().__init__(reason)
+        self.is_final = is_final  #: it would be refused again
+
+
 @dataclass(frozen=True, slots=True)
 class DriverLaunch:
     """What a driver is given to start its agent."""

@@ -11,14 +11,14 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from signal import SIGKILL
-from typing import assert_never
+from typing import Literal, assert_never
 
 import msgspec
 
 from rookery.drivers import commands
 from rookery.drivers.commands import Command, HostCall, HostReply, read_call, write
 from rookery.drivers.driven_session import DrivenSession
-from rookery.drivers.driver import DriverError, MakeDriver
+from rookery.drivers.driver import DriverError, MakeDriver, PromptRefused
 from rookery.drivers.event_file import EventWriter, path_of
 from rookery.drivers.host_files import HostFiles
 from rookery.drivers.task_set import TaskSet
@@ -152,6 +152,9 @@ class Host:
     async def _carry_out_safely(self, call: HostCall) -> HostReply:
         """Carry out a command; one that fails must not end the host."""
         match await outcome_of(self._carry_out(call.command)):
+            case PromptRefused() as refused:
+                refusal: Literal["now", "final"] = "final" if refused.is_final else "now"
+                return HostReply(call.id, error=str(refused), refusal=refusal)
             case DriverError() | OSError() as error:
                 return HostReply(call.id, error=str(error) or type(error).__name__)
             case Exception() as error:

@@ -35,6 +35,15 @@ class HostGone(RuntimeUnreachable):
     """The runtime has ended, and its sessions with it:"""
 
 
+class PromptNotPassed(RuntimeFailed):
+    """The message was not passed on:"""
+
+    def __init__(self, reason: str, *, is_final: bool) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.is_final = is_final  #: it will never be
+
+
 class HostConnection:
     """Connects to the driver host when it is needed, and starts it if there is none."""
 
@@ -82,6 +91,8 @@ class HostConnection:
             self.trouble = " ".join(map(str, error.args))
             raise
         self.trouble = ""
+        if reply.refusal:
+            raise PromptNotPassed(reply.error, is_final=reply.refusal == "final")
         if reply.error:
             raise RuntimeFailed(reply.error)
         return reply

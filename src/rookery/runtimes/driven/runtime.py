@@ -19,7 +19,14 @@ from rookery.model.permissions import Outcome, Verdict
 from rookery.model.sessions import program_name
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
-from rookery.ports.deliveries import Blocked, Delivery, DeliveryLog, LeftInput, Submitted
+from rookery.ports.deliveries import (
+    Blocked,
+    Delivery,
+    DeliveryLog,
+    LeftInput,
+    Refused,
+    Submitted,
+)
 from rookery.ports.runtime import (
     HeldProgram,
     Launch,
@@ -37,9 +44,10 @@ from rookery.ports.sightings import (
 )
 from rookery.ports.terminal import Terminal
 from rookery.processes import Process, descendants, send_signal
-from rookery.runtimes.driven.host_connection import HostConnection, HostGone
+from rookery.runtimes.driven.host_connection import HostConnection, HostGone, PromptNotPassed
 from rookery.runtimes.driven.host_process import HostSite
 from rookery.runtimes.driven.host_sessions import HostSessions
+from rookery.runtimes.driven.launches import start_command
 from rookery.runtimes.driven.reports import read_entry
 
 _log = logging.getLogger(__name__)
@@ -150,20 +158,7 @@ class DrivenRuntime:
                 self._is_seen.clear()
 
     async def start(self, launch: Launch) -> HeldProgram:
-        driver = launch.driver
-        if driver is None:
-            raise RuntimeFailed("no driver is named for this session.")
-        command = commands.Start(
-            session=launch.session,
-            driver=driver.driver,
-            argv=launch.argv,
-            environment=launch.environment,
-            folder=str(launch.folder),
-            options=driver.options,
-            is_single_turn=driver.is_single_turn,
-            budget=driver.budget,
-        )
-        await self._host.ask(command, may_start=True)
+        await self._host.ask(start_command(launch), may_start=True)
         self._follow(launch.session, str(launch.folder))
         return _held(launch.session)
 
@@ -246,7 +241,13 @@ class DrivenRuntime:
             await log.note_typed()
         at = self._clock.now()
         prompt = commands.AgentPrompt(parcel.recipient, parcel.receipt, parcel.words)
-        await self._host.ask(prompt)
+        try:
+            await self._host.ask(prompt)
+        except PromptNotPassed as refused:
+            if refused.is_final:
+                return Refused(refused.reason)
+            await log.note_untyped()
+            raise
         return LeftInput() if parcel.step is Step.SUBMITTED else Submitted(at)
 
     async def answer(self, session: SessionId, request: str, verdict: Verdict) -> None:
