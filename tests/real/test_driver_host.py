@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from rookery.clock import WallClock
-from rookery.drivers.commands import AgentPrompt, Close, Kill, Release, Retire, Start
+from rookery.drivers.commands import AgentPrompt, Close, Kill, List, Release, Retire, Start
 from rookery.drivers.event_file import EventReader, path_of
 from rookery.drivers.events import (
     Ended,
@@ -25,6 +25,7 @@ from rookery.drivers.events import (
     Up,
 )
 from rookery.drivers.host_files import read_process
+from rookery.processes import Process
 from rookery.runtimes.driven.host_connection import HostConnection
 from rookery.runtimes.driven.host_process import HostSite
 from tests.support.paths import SUPPORT
@@ -136,6 +137,27 @@ async def test_the_end_of_one_session_leaves_the_others_alone(tmp_path: Path) ->
     assert last["one"] == Ended("failed", "Claude Code was killed by SIGKILL.")
     assert last["two"] == TurnOver("alive")
     assert not [each for each in psutil.process_iter(["cmdline"]) if _is_left(each, tmp_path)]
+
+
+@pytest.mark.spec("A4")
+@pytest.mark.parametrize("ending", [Close("it"), Kill("it", 15), Kill("it", 9)])
+async def test_a_process_that_left_the_session_of_its_agent_ends_with_it(
+    tmp_path: Path, ending: Close | Kill
+) -> None:
+    async with hosted(tmp_path) as many:
+        await many.start("it")
+        await many.until("it", Up)
+        await many.host.ask(AgentPrompt("it", "1", "detach: 1000"))
+        await many.until("it", TurnOver)
+        (pid,) = (int(each.text) for each in many.events["it"] if isinstance(each, TextAdded))
+        assert Process.of(pid)
+
+        await many.host.ask(ending)
+        await many.until("it", Ended)
+
+        async with asyncio.timeout(SOON):
+            while Process.of(pid):
+                await asyncio.wait([asyncio.ensure_future(many.host.ask(List()))])
 
 
 @pytest.mark.spec("K4")

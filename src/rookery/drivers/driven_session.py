@@ -31,7 +31,7 @@ from rookery.drivers.events import (
 )
 from rookery.drivers.task_set import TaskSet
 from rookery.model.money import in_dollars
-from rookery.processes import Process, descendants, send_signal
+from rookery.processes import Process, descendants, signal_each
 from rookery.supervise import outcome_of
 
 _log = logging.getLogger(__name__)
@@ -58,6 +58,7 @@ class DrivenSession:
         self._is_up = self._is_in_turn = self._is_over = False
         self._spent = 0
         self._process: int | None = None  #: the agent's, once it was reported
+        self._processes: dict[Process, None] = {}  #: that it had when it was closed
         self._ending: Ended | None = None  #: how it ends because of what the host decided
         self._running: asyncio.Future[Ended] | None = None
         self._silence: asyncio.TimerHandle | None = None
@@ -231,6 +232,7 @@ class DrivenSession:
         """End the agent in its own way, then by a signal."""
         if self.driver is None or self._is_over:
             return
+        self._note_processes()
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self.driver.close()
@@ -239,13 +241,21 @@ class DrivenSession:
 
     async def end_processes(self, signal: int) -> None:
         """Send a signal to the agent and to every process that it has started."""
+        self._note_processes()
         pid = self.driver.pid if self.driver else None
-        if pid is None:
-            if signal == SIGKILL and self._running:
-                self._running.cancel()
-            return
-        if agent := Process.of(pid):
-            send_signal(agent, descendants(pid), signal)
+        if pid is None and signal == SIGKILL and self._running:
+            self._running.cancel()
+        signal_each(self._processes, signal)
+
+    def _note_processes(self) -> None:
+        """Note the processes of the agent while it runs.
+
+        One with a terminal session of its own outlives the agent, and is then no longer
+        known as its descendant.
+        """
+        if self.driver and (pid := self.driver.pid):
+            found = map(Process.of, (pid, *descendants(pid)))
+            self._processes |= {each: None for each in found if each}
 
     def _ready(self) -> Driver:
         if self.driver is None or not self._is_up:

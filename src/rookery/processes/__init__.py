@@ -32,6 +32,7 @@ from rookery.processes.table import (
     is_running,
     send_signal,
     session_leader,
+    signal_each,
     signal_group,
 )
 
@@ -56,6 +57,7 @@ __all__ = [
     "runs_program",
     "send_signal",
     "session_leader",
+    "signal_each",
     "signal_group",
     "signal_name",
     "system",
