@@ -86,3 +86,22 @@ def test_a_turn_goes_on_after_the_files_of_its_host_are_deleted(rookery: Rookery
     start(rookery, "two", "say: hello")
     assert host_pid(rookery) == host
     assert rookery.home.driver_key.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.spec("A7", "K4")
+def test_a_turn_is_recorded_after_the_folder_of_the_event_files_is_deleted(
+    rookery: Rookery,
+) -> None:
+    start(rookery, "one", "say: hello")
+    rookery.send("one", "sleep: 1;; say: done")
+    eventually(lambda: rookery.session("one")["activity"] == "working")
+
+    shutil.rmtree(rookery.home.driven_events)
+    start(rookery, "two", "say: hello")
+
+    eventually(lambda: rookery.session("one")["activity"] == "idle")
+    assert last_answer(rookery, "one") == "done"
+    shutil.rmtree(rookery.home.driven_events)
+    rookery.kill()
+    rookery.up()
+    assert [rookery.ask(name, "say: again") for name in ("one", "two")] == ["again", "again"]

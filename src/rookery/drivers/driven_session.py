@@ -73,6 +73,10 @@ class DrivenSession:
         """Return whether its event file has all of its events."""
         return not self._events.problem
 
+    def restore_events(self) -> None:
+        """Write the event file anew if it was deleted. See ``EventWriter.restore``."""
+        self._events.restore()
+
     def release(self) -> None:
         """Let go of the event file; nothing is stored any more."""
         self._events.close()

@@ -14,10 +14,13 @@ from pathlib import Path
 import msgspec
 
 from rookery.drivers.events import Event, EventEntry, decode, encode
+from rookery.private_files import make_folder
 
 _log = logging.getLogger(__name__)
 
 SUFFIX = ".events"
+
+_COPY_BYTES = 2**20
 
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
 
@@ -37,7 +40,7 @@ class EventWriter:
     def __init__(self, path: Path) -> None:
         # A new file: a session that starts again after its host was killed begins anew.
         self._path = path
-        self._file = os.open(path, _NEW_FILE, 0o600)
+        self._file = _create(path)
         self._number = 0
         self._unwritten = bytearray()
         self.problem = ""  #: why events cannot be written now; empty if they can
@@ -60,12 +63,54 @@ class EventWriter:
         self.problem = ""
         return True
 
+    def restore(self) -> bool:
+        """Write the file anew if it was deleted or moved. Returns whether it was.
+
+        Raises ``OSError`` and ``HomeUnusable``; then the old file is used further.
+        """
+        if _is_at(self._path, self._file):
+            return False
+        new = self._path.with_suffix(".new")
+        file = _create(new)
+        try:
+            _copy(self._file, file)
+            new.rename(self._path)
+        except OSError:
+            os.close(file)
+            new.unlink(missing_ok=True)
+            raise
+        os.close(self._file)
+        self._file = file
+        return True
+
     @property
     def unwritten_bytes(self) -> int:
         return len(self._unwritten)
 
     def close(self) -> None:
         os.close(self._file)
+
+
+def _create(path: Path) -> int:
+    """Open a new, private file. Its folder may have been deleted while the host runs."""
+    make_folder(path.parent)
+    return os.open(path, _NEW_FILE, 0o600)
+
+
+def _is_at(path: Path, file: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file))
+    except FileNotFoundError:
+        return False
+
+
+def _copy(source: int, target: int) -> None:
+    """Copy a file, which may have been deleted, to an open one. Raises ``OSError``."""
+    offset = 0
+    while chunk := os.pread(source, _COPY_BYTES, offset):
+        offset += len(chunk)
+        while chunk:
+            chunk = chunk[os.write(target, chunk) :]
 
 
 class EventReader:

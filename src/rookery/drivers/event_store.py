@@ -64,6 +64,12 @@ class EventStore:
             self._is_full = True
             self._full(self.problem)
 
+    def restore(self) -> None:
+        """Write the file anew if it was deleted. Raises ``OSError`` and ``HomeUnusable``."""
+        if not self._is_closed and self._writer.restore():
+            _log.warning("The event file was deleted or moved; it is restored.")
+            self._changed()
+
     async def until_stored(self) -> None:
         """Wait until all events are in the file."""
         await self._is_stored.wait()

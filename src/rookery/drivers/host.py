@@ -22,6 +22,7 @@ from rookery.drivers.driver import DriverError, MakeDriver, PromptRefused
 from rookery.drivers.event_file import EventWriter, path_of
 from rookery.drivers.host_files import HostFiles
 from rookery.drivers.task_set import TaskSet
+from rookery.model.errors import HomeUnusable
 from rookery.processes import Process, ancestors
 from rookery.processes.peers import Peer, peer_of
 from rookery.supervise import outcome_of
@@ -80,7 +81,7 @@ class Host:
         files.note_socket()
 
     async def _keep(self, files: HostFiles) -> None:
-        """Restore the files by which the daemon finds the host, until it is retired."""
+        """Restore deleted files that the daemon needs, until the host is retired."""
         error = ""
         while not await self._is_retired_within(FILES_CHECK_SECONDS):
             outcome = await outcome_of(self._restore(files))
@@ -89,12 +90,13 @@ class Host:
             error = str(outcome) if isinstance(outcome, Exception) else ""
 
     async def _restore(self, files: HostFiles) -> None:
-        if files.is_taken_over:
-            return
-        files.write(self._key)
-        if not files.is_socket_in_place:
-            await self._listen(files)
-            _log.warning("%s was deleted or replaced; it is restored.", files.socket)
+        if not files.is_taken_over:
+            files.write(self._key)
+            if not files.is_socket_in_place:
+                await self._listen(files)
+                _log.warning("%s was deleted or replaced; it is restored.", files.socket)
+        for session in self._sessions.values():
+            session.restore_events()
 
     async def _until_idle(self) -> None:
         was_needed = self._is_needed
@@ -186,7 +188,10 @@ class Host:
     def _start(self, start: commands.Start) -> None:
         if start.session in self._sessions:
             return
-        events = EventWriter(path_of(self._folder, start.session))
+        try:
+            events = EventWriter(path_of(self._folder, start.session))
+        except (OSError, HomeUnusable) as error:
+            raise DriverError(f"its event file cannot be created: {error}") from error
         session = DrivenSession(start, events, partial(self._announce, start.session))
         self._sessions[start.session] = session
         self._tasks.begin(session.run(partial(self._find_driver, start.driver)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,24 @@ def test_half_a_character_is_replaced(tmp_path: Path) -> None:
         TextAdded("a\ufffd"),
         ToolBegan("1", "Bash", {"command": ["\U0001f600", {"b\ufffd": None}]}),
     ]
+
+
+def test_a_deleted_file_is_written_anew_with_all_that_it_had(tmp_path: Path) -> None:
+    path = tmp_path / "driven" / "it.events"
+    writer, reader = EventWriter(path), EventReader(path)
+    writer.append(Up("it"))
+    assert len(list(reader.read())) == 1
+    assert not writer.restore()
+    shutil.rmtree(path.parent)
+    writer.append(TextAdded("meanwhile"))
+
+    assert writer.restore()
+    writer.append(TextAdded("later"))
+
+    assert [each.event for each in reader.read()] == [
+        TextAdded("meanwhile"),
+        TextAdded("later"),
+    ]
+    assert [each.number for each in EventReader(path).read()] == [1, 2, 3]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(path.parent.iterdir()) == [path]
