@@ -28,6 +28,7 @@ from rookery.ports.agent import CommandLine, DriverLine, LaunchSpec
 from rookery.runtimes.driven.host_process import HostSite
 from rookery.startup.components import Parts
 from rookery.store import blocks, requests, sessions, turns
+from tests.support import scripted_driver
 from tests.support.operations import PERSON
 from tests.support.scripted_driver import NAME, hosting, native_id
 
@@ -56,7 +57,7 @@ class Daemon:
         await self._life.aclose()
         self._life = AsyncExitStack()
 
-    async def ask(self, name: str, **given: Any) -> Any:  # noqa: ANN401 - any operation
+    async def ask(self, name: str, /, **given: Any) -> Any:  # noqa: ANN401 - any operation
         operation = next(each for each in OPERATIONS if each.name == name)
         return await ask(self.context, operation, operation.asks(**given), identity=PERSON)
 
@@ -371,6 +372,22 @@ async def test_a_report_that_cannot_be_stored_hides_no_other(daemon: Daemon) -> 
         "before",
         "after",
     ]
+
+
+@pytest.mark.spec("A10", "A5")
+async def test_a_session_fails_at_once_if_another_one_has_its_conversation(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripted_driver, "native_id", lambda _: "the-same")
+    first = await daemon.start("say: hello", name="first")
+    await daemon.answers(first.id, number=1)
+
+    second = await daemon.start("say: hello", name="second")
+
+    now = await daemon.until(second.id, Status.FAILED)
+    assert now.reason == "its agent reports the conversation the-same, which first has already"
+    await daemon.ask("send", session=first.id, words="say: again")
+    assert await daemon.answers(first.id, number=2) == ["hello", "again"]
 
 
 @pytest.mark.spec("D2")
