@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -14,8 +15,10 @@ import pytest
 
 from rookery.agents import catalog
 from rookery.agents.demo import DEMO
+from rookery.clock import WallClock
 from rookery.config import LimitSettings, Settings
 from rookery.daemon import running
+from rookery.drivers.commands import List
 from rookery.home import Home
 from rookery.model.errors import BadInput, LimitReached
 from rookery.model.facts import SessionId
@@ -25,6 +28,7 @@ from rookery.model.sessions import Session
 from rookery.operations.catalog import OPERATIONS
 from rookery.operations.idempotency import ask
 from rookery.ports.agent import CommandLine, DriverLine, LaunchSpec
+from rookery.runtimes.driven.host_connection import HostConnection
 from rookery.runtimes.driven.host_process import HostSite
 from rookery.startup.components import Parts
 from rookery.store import blocks, requests, sessions, turns
@@ -322,6 +326,32 @@ async def test_what_a_killed_host_had_said_is_recorded_and_the_session_is_lost(
     )
     assert [each.text for each in texts] == ["say: hello\nwait", "hello"]
     await daemon.down()
+
+
+@pytest.mark.spec("A7", "I5")
+async def test_a_session_without_a_row_is_ended_and_one_with_a_row_goes_on(
+    daemon: Daemon, host: HostSite
+) -> None:
+    known, stray = await daemon.start("say: hello"), await daemon.start("say: hello")
+    for each in (known, stray):
+        await daemon.answers(each.id, number=1)
+    await daemon.down()
+    db = sqlite3.connect(daemon.home.database)
+    for table, column in (("messages", "recipient"), ("turns", "session"), ("sessions", "id")):
+        db.execute(f"delete from {table} where {column} = ?", (stray.id,))  # noqa: S608 - ours
+    db.commit()
+    db.close()
+
+    await daemon.up()
+
+    connection = HostConnection(host, WallClock(), grown=lambda _: None, lost=lambda: None)
+    with anyio.fail_after(SOON):
+        while (await connection.ask(List())).sessions != (known.id,):
+            pass
+    await connection.close()
+    await daemon.ask("send", session=known.id, words="say: again")
+    assert await daemon.answers(known.id, number=2) == ["hello", "again"]
+    assert [each.stem for each in daemon.home.driven_events.iterdir()] == [known.id]
 
 
 @pytest.mark.spec("A10", "G1")

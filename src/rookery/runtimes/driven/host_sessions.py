@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 
 from rookery.drivers import commands
-from rookery.drivers.event_file import SUFFIX
+from rookery.drivers.event_file import SUFFIX, path_of
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.runtimes.driven.host_connection import HostConnection, HostGone
@@ -33,6 +33,19 @@ class HostSessions:
         left = (each.stem for each in self._folder.glob(f"*{SUFFIX}"))
         self._found = frozenset(map(SessionId, (*(running or ()), *left)))
         return self._found
+
+    async def list_sessions(self) -> frozenset[SessionId]:
+        """Return the sessions that the host has now. Raises ``RuntimeFailed``."""
+        try:
+            reply = await self._host.ask(commands.List())
+        except HostGone:
+            return frozenset()
+        return frozenset(map(SessionId, reply.sessions))
+
+    async def discard(self, session: SessionId) -> None:
+        """End a session that the daemon does not know, and delete its event file."""
+        await self._host.ask(commands.Release(session))
+        path_of(self._folder, session).unlink(missing_ok=True)
 
     async def is_gone(self, session: SessionId) -> bool:
         """Return whether the host does not have a session.

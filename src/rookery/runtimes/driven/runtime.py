@@ -89,7 +89,7 @@ class DrivenRuntime:
         self._sightings: deque[Sighting] = deque()
         self._is_seen = asyncio.Event()  #: there are sightings
         self._host = HostConnection(site, clock, grown=self._note_growth, lost=self._note_loss)
-        self._sessions = HostSessions(site.events, self._host)
+        self.sessions = HostSessions(site.events, self._host)
 
     @property
     def trouble(self) -> str:
@@ -164,7 +164,7 @@ class DrivenRuntime:
 
     async def find(self) -> Mapping[str, HeldProgram]:
         """Return the sessions of the host, and those of which it left an event file."""
-        return {program_name(each): _held(each) for each in await self._sessions.find()}
+        return {program_name(each): _held(each) for each in await self.sessions.find()}
 
     async def adopt(
         self, session: SessionId, agent: Agent, program: RuntimeHandle | SurvivingProcess
@@ -174,7 +174,7 @@ class DrivenRuntime:
             raise RuntimeFailed("without its driver host, nothing can be done with it.")
         if program.runtime != NAME:
             raise RuntimeFailed(f"{program.text} is not a handle of {NAME!r}.")
-        if program.reference != session or await self._sessions.is_gone(session):
+        if program.reference != session or await self.sessions.is_gone(session):
             raise RuntimeFailed("the driver host does not have it.")
         self._follow(session, "")
 
