@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -105,3 +106,23 @@ def test_a_turn_is_recorded_after_the_folder_of_the_event_files_is_deleted(
     rookery.kill()
     rookery.up()
     assert [rookery.ask(name, "say: again") for name in ("one", "two")] == ["again", "again"]
+
+
+@pytest.mark.spec("A3", "K3")
+def test_a_session_comes_up_though_its_host_is_killed_right_after_the_start(
+    cold: Rookery,
+) -> None:
+    demo = f"sleep 2; exec {sys.executable} -I -m rookery.programs.demo --acp"
+    cold.configure(f'[agents.slow]\nacp = ["sh", "-c", "{demo}"]\n')
+    cold.up()
+    begun = cold.run("start", "slow", "--name", "one", "say: hello")
+    assert begun.returncode == 0, begun.stderr
+    eventually(lambda: list(cold.home.driven_events.glob("*.events")))
+
+    os.kill(host_pid(cold), signal.SIGKILL)
+
+    eventually(lambda: cold.session("one")["activity"] == "idle")
+    assert last_answer(cold, "one") == "hello"
+    with cold.database() as db:
+        assert db.execute("select step from messages").fetchall() == [("acknowledged",)]
+    cold.run("end", "--all")

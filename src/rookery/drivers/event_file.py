@@ -31,17 +31,18 @@ def path_of(folder: Path, session: str) -> Path:
 
 
 class EventWriter:
-    """Appends events, numbered from 1. What cannot be written yet is kept, in order.
+    """Appends numbered events. What cannot be written yet is kept, in order.
 
     The rest of a line that a full disk took a part of is written later. Until then the reader
     leaves that line out: it has no end.
     """
 
     def __init__(self, path: Path) -> None:
-        # A new file: a session that starts again after its host was killed begins anew.
+        # A session that starts again after its host was killed has a new file. Its numbers go
+        # on: the daemon skips those that it has recorded.
+        self._number = max((each.number for each in EventReader(path).read()), default=0)
         self._path = path
         self._file = _create(path)
-        self._number = 0
         self._unwritten = bytearray()
         self.problem = ""  #: why events cannot be written now; empty if they can
 

@@ -69,6 +69,8 @@ class Host:
             files.remove_record()
             if self._server:
                 self._server.close()
+            for each in self._connections:
+                each.close()
 
     async def _listen(self, files: HostFiles) -> None:
         """Listen at the socket; connections that are open stay open."""

@@ -56,3 +56,16 @@ def test_a_deleted_file_is_written_anew_with_all_that_it_had(tmp_path: Path) -> 
     assert [each.number for each in EventReader(path).read()] == [1, 2, 3]
     assert path.stat().st_mode & 0o777 == 0o600
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_new_file_of_a_session_goes_on_with_the_numbers_of_the_old_one(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "it.events"
+    for _ in range(2):
+        writer = EventWriter(path)
+        writer.append(Up("it"))
+        writer.append(TextAdded("hello"))
+        writer.close()
+
+    assert [each.number for each in EventReader(path).read()] == [3, 4]

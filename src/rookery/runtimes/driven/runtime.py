@@ -7,7 +7,6 @@ import logging
 import signal
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 
 from rookery import supervise
 from rookery.drivers import commands
@@ -43,7 +42,7 @@ from rookery.ports.sightings import (
     Sighting,
 )
 from rookery.ports.terminal import Terminal
-from rookery.processes import Process, descendants, send_signal
+from rookery.runtimes.driven.followed import Followed, kill_tree
 from rookery.runtimes.driven.host_connection import HostConnection, HostGone, PromptNotPassed
 from rookery.runtimes.driven.host_process import HostSite
 from rookery.runtimes.driven.host_sessions import HostSessions
@@ -67,25 +66,13 @@ MAX_REPORTS = 200
 _SIGNALS = {StopMethod.TERMINATE: signal.SIGTERM, StopMethod.KILL: signal.SIGKILL}
 
 
-@dataclass(slots=True)
-class _Followed:
-    """A session whose event file is read."""
-
-    session: SessionId
-    events: EventReader
-    folder: str = ""
-    is_over: bool = False
-    process: str | None = None  #: the agent's process, once it was reported
-    misses: int = 0  #: how often in a row the host did not list it
-
-
 class DrivenRuntime:
     """Holds the driven sessions of this home. See ``ports.runtime.Runtime``."""
 
     def __init__(self, site: HostSite, clock: Clock) -> None:
         self._site = site
         self._clock = clock
-        self._followed: dict[SessionId, _Followed] = {}
+        self._followed: dict[SessionId, Followed] = {}
         self._sightings: deque[Sighting] = deque()
         self._is_seen = asyncio.Event()  #: there are sightings
         self._host = HostConnection(site, clock, grown=self._note_growth, lost=self._note_loss)
@@ -121,15 +108,27 @@ class DrivenRuntime:
             running = (await self._host.ask(commands.List())).sessions
         except HostGone:
             for each in live:
-                self._lose(each, "its driver host ended")
+                await self._go_on_without_host(each, "its driver host ended")
             return
         for each in live:
             self._read(each)  # what was written while there was no connection is not announced
             each.misses = 0 if each.session in running else each.misses + 1
             if each.misses >= MAX_MISSES:
-                self._lose(each, "its driver host does not have it any more")
+                reason = "its driver host does not have it any more"
+                await self._go_on_without_host(each, reason)
 
-    def _lose(self, followed: _Followed, reason: str) -> None:
+    async def _go_on_without_host(self, followed: Followed, reason: str) -> None:
+        """Start a session again that was not up yet; end any other as lost."""
+        self._read(followed)
+        if followed.is_up or followed.is_over or followed.is_restarted:
+            self._lose(followed, reason)
+        elif followed.start:  # else the supervisor is about to start it
+            followed.is_restarted = True
+            kill_tree(followed.process)
+            _log.warning("Session %s is started again: %s.", followed.session, reason)
+            await self._start(followed.start, instead_of=followed)
+
+    def _lose(self, followed: Followed, reason: str) -> None:
         """End a session that is gone, unless its last event says how it ended."""
         self._read(followed)
         if not followed.is_over:
@@ -158,9 +157,22 @@ class DrivenRuntime:
                 self._is_seen.clear()
 
     async def start(self, launch: Launch) -> HeldProgram:
-        await self._host.ask(start_command(launch), may_start=True)
-        self._follow(launch.session, str(launch.folder))
+        await self._start(start_command(launch))
         return _held(launch.session)
+
+    async def _start(
+        self, start: commands.Start, *, instead_of: Followed | None = None
+    ) -> None:
+        await self._host.ask(start, may_start=True)
+        session = SessionId(start.session)
+        if instead_of and self._followed.get(session) is not instead_of:
+            await self._host.ask(commands.Release(session))  # it was ended meanwhile
+            return
+        # The host may have begun a new file: it is read from its beginning.
+        reader = EventReader(path_of(self._site.events, session))
+        self._followed[session] = Followed(session, reader, start.folder, start)
+        self._followed[session].is_restarted = instead_of is not None
+        self._read(self._followed[session])
 
     async def find(self) -> Mapping[str, HeldProgram]:
         """Return the sessions of the host, and those of which it left an event file."""
@@ -176,12 +188,12 @@ class DrivenRuntime:
             raise RuntimeFailed(f"{program.text} is not a handle of {NAME!r}.")
         if program.reference != session or await self.sessions.is_gone(session):
             raise RuntimeFailed("the driver host does not have it.")
-        self._follow(session, "")
+        self._follow(session)
 
-    def _follow(self, session: SessionId, folder: str) -> None:
+    def _follow(self, session: SessionId) -> None:
         if session not in self._followed:
             reader = EventReader(path_of(self._site.events, session))
-            self._followed[session] = _Followed(session, reader, folder)
+            self._followed[session] = Followed(session, reader)
         self._read(self._followed[session])
 
     def _note_growth(self, session: str) -> None:
@@ -192,7 +204,7 @@ class DrivenRuntime:
         for each in self._followed.values():
             self._read(each)
 
-    def _read(self, followed: _Followed) -> None:
+    def _read(self, followed: Followed) -> None:
         """Report the new events of a session."""
         try:
             entries = list(followed.events.read())
@@ -204,8 +216,8 @@ class DrivenRuntime:
         settled = {each.request for each in sightings if isinstance(each, AgentStoppedAsking)}
         for each in sightings:
             followed.is_over = followed.is_over or isinstance(each, Finished)
-            if isinstance(each, Reported) and each.process:
-                followed.process = each.process
+            if isinstance(each, Reported):
+                followed.note(each)
             if not (isinstance(each, AgentAsked) and each.request in settled):
                 self._see(each)
 
@@ -215,7 +227,7 @@ class DrivenRuntime:
                 await self._host.ask(commands.Release(session))
             except HostGone:
                 # Not every agent ends when its input is closed.
-                _kill(followed.process)
+                kill_tree(followed.process)
             self._followed.pop(session, None)
         path_of(self._site.events, session).unlink(missing_ok=True)
 
@@ -270,7 +282,7 @@ class DrivenRuntime:
             await self._host.ask(commands.Kill(session, _SIGNALS[method]))
         except RuntimeUnreachable:
             if method is StopMethod.KILL:  # also if the host does not answer
-                _kill(self._followed[session].process)
+                kill_tree(self._followed[session].process)
             raise
 
     def terminal(self, session: SessionId) -> Terminal:
@@ -280,13 +292,6 @@ class DrivenRuntime:
     def _require(self, session: SessionId) -> None:
         if session not in self._followed:
             raise RuntimeFailed(f"no driven program is known for {session}.")
-
-
-def _kill(process: str | None) -> None:
-    """Kill a program and all that it started, if it still runs."""
-    if process:
-        program = Process.read(process)
-        send_signal(program, descendants(program.pid), signal.SIGKILL)
 
 
 def _held(session: SessionId) -> HeldProgram:
