@@ -36,6 +36,7 @@ from rookery.permissions.offline_answers import STEP
 from rookery.runtimes.driven.runtime import DrivenRuntime
 from rookery.runtimes.tmux.server import version_of
 from rookery.sessions.recovery import SessionRecovery
+from rookery.sessions.stray_sessions import end_stray_sessions
 from rookery.sessions.supervisor import Supervisor
 from rookery.startup import store_settings
 from rookery.startup.components import USUAL_FACTORIES, Factories, Parts, Runtimes
@@ -194,6 +195,10 @@ async def _begin(
     held = (context.database, context.journal, context.runtime)
     await SessionRecovery(*held, context.agents).recover()
     await context.discovery.recover()
+    strays = partial(end_stray_sessions, context.database, driven.sessions)
+    name = "Ending driven sessions without a record"
+    clock = context.journal.clock
+    tasks.start_soon(partial(supervise.until_done, strays, name=name, clock=clock))
     # Before messages are delivered: some have expired while no daemon ran.
     await MessageDeadlines(context.database, context.journal).expire()
     start_loops(context, parts, driven, tasks)

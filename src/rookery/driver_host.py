@@ -1,6 +1,7 @@
-"""Run the driver host: ``python -m rookery.driver_host SOCKET FOLDER``.
+"""Run the driver host: ``python -m rookery.driver_host SOCKET FOLDER KEY RECORD``.
 
-The secret that its commands must carry is the first line of its input.
+It writes the secret that its commands must carry to the file ``KEY``, and its process to
+``RECORD``, before it listens.
 """
 
 from __future__ import annotations
@@ -8,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import secrets
 import signal
 import sys
 from pathlib import Path
 
 from rookery.agents.driver_catalog import find_driver
 from rookery.drivers.host import Host
+from rookery.drivers.host_files import HostFiles
 
 
 def main() -> None:
@@ -22,10 +25,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
-    socket, folder = sys.argv[1:]
-    key = sys.stdin.readline().strip()
+    socket, folder, key, record = map(Path, sys.argv[1:])
     _leave_parent()
-    asyncio.run(Host(Path(folder), key, find_driver).serve(Path(socket)))
+    host = Host(folder, secrets.token_hex(32), find_driver)
+    asyncio.run(host.serve(HostFiles(socket, key, record)))
 
 
 def _leave_parent() -> None:

@@ -115,7 +115,13 @@ class Home:
     @property
     def driver_key(self) -> Path:
         """The secret that these commands carry."""
-        return self.run / "drivers.key"
+        # Not in the socket folder, which cleaners may empty.
+        return self.state / "drivers.key"
+
+    @property
+    def driver_record(self) -> Path:
+        """The process of the driver host."""
+        return self.state / "drivers.pid"
 
     @property
     def driven_events(self) -> Path:

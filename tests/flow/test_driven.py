@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -14,8 +15,10 @@ import pytest
 
 from rookery.agents import catalog
 from rookery.agents.demo import DEMO
+from rookery.clock import WallClock
 from rookery.config import LimitSettings, Settings
 from rookery.daemon import running
+from rookery.drivers.commands import List
 from rookery.home import Home
 from rookery.model.errors import BadInput, LimitReached
 from rookery.model.facts import SessionId
@@ -25,9 +28,11 @@ from rookery.model.sessions import Session
 from rookery.operations.catalog import OPERATIONS
 from rookery.operations.idempotency import ask
 from rookery.ports.agent import CommandLine, DriverLine, LaunchSpec
+from rookery.runtimes.driven.host_connection import HostConnection
 from rookery.runtimes.driven.host_process import HostSite
 from rookery.startup.components import Parts
 from rookery.store import blocks, requests, sessions, turns
+from tests.support import scripted_driver
 from tests.support.operations import PERSON
 from tests.support.scripted_driver import NAME, hosting, native_id
 
@@ -56,7 +61,7 @@ class Daemon:
         await self._life.aclose()
         self._life = AsyncExitStack()
 
-    async def ask(self, name: str, **given: Any) -> Any:  # noqa: ANN401 - any operation
+    async def ask(self, name: str, /, **given: Any) -> Any:  # noqa: ANN401 - any operation
         operation = next(each for each in OPERATIONS if each.name == name)
         return await ask(self.context, operation, operation.asks(**given), identity=PERSON)
 
@@ -116,6 +121,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return home
 
 
+def site_of(home: Home) -> HostSite:
+    return HostSite(
+        home.driver_socket,
+        home.driver_key,
+        home.driven_events,
+        home.driver_log,
+        home.driver_record,
+    )
+
+
 @pytest.fixture
 def limits() -> LimitSettings:
     return LimitSettings()
@@ -123,7 +138,7 @@ def limits() -> LimitSettings:
 
 @pytest.fixture
 async def host(home: Home) -> AsyncIterator[HostSite]:
-    site = HostSite(home.driver_socket, home.driver_key, home.driven_events, home.driver_log)
+    site = site_of(home)
     async with hosting(site):
         yield site
 
@@ -336,7 +351,7 @@ async def test_what_a_killed_host_had_said_is_recorded_and_the_session_is_lost(
     home: Home, tmp_path: Path
 ) -> None:
     (tmp_path / "project").mkdir()
-    site = HostSite(home.driver_socket, home.driver_key, home.driven_events, home.driver_log)
+    site = site_of(home)
     daemon = Daemon(home, tmp_path / "project")
     async with hosting(site):
         await daemon.up()
@@ -354,6 +369,32 @@ async def test_what_a_killed_host_had_said_is_recorded_and_the_session_is_lost(
     )
     assert [each.text for each in texts] == ["say: hello\nwait", "hello"]
     await daemon.down()
+
+
+@pytest.mark.spec("A7", "I5")
+async def test_a_session_without_a_row_is_ended_and_one_with_a_row_goes_on(
+    daemon: Daemon, host: HostSite
+) -> None:
+    known, stray = await daemon.start("say: hello"), await daemon.start("say: hello")
+    for each in (known, stray):
+        await daemon.answers(each.id, number=1)
+    await daemon.down()
+    db = sqlite3.connect(daemon.home.database)
+    for table, column in (("messages", "recipient"), ("turns", "session"), ("sessions", "id")):
+        db.execute(f"delete from {table} where {column} = ?", (stray.id,))  # noqa: S608 - ours
+    db.commit()
+    db.close()
+
+    await daemon.up()
+
+    connection = HostConnection(host, WallClock(), grown=lambda _: None, lost=lambda: None)
+    with anyio.fail_after(SOON):
+        while (await connection.ask(List())).sessions != (known.id,):
+            pass
+    await connection.close()
+    await daemon.ask("send", session=known.id, words="say: again")
+    assert await daemon.answers(known.id, number=2) == ["hello", "again"]
+    assert [each.stem for each in daemon.home.driven_events.iterdir()] == [known.id]
 
 
 @pytest.mark.spec("A10", "G1")
@@ -404,6 +445,22 @@ async def test_a_report_that_cannot_be_stored_hides_no_other(daemon: Daemon) -> 
         "before",
         "after",
     ]
+
+
+@pytest.mark.spec("A10", "A5")
+async def test_a_session_fails_at_once_if_another_one_has_its_conversation(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripted_driver, "native_id", lambda _: "the-same")
+    first = await daemon.start("say: hello", name="first")
+    await daemon.answers(first.id, number=1)
+
+    second = await daemon.start("say: hello", name="second")
+
+    now = await daemon.until(second.id, Status.FAILED)
+    assert now.reason == "its agent reports the conversation the-same, which first has already"
+    await daemon.ask("send", session=first.id, words="say: again")
+    assert await daemon.answers(first.id, number=2) == ["hello", "again"]
 
 
 @pytest.mark.spec("D2")

@@ -54,9 +54,11 @@ class MortalConnection(HostConnection):
 
     fate: Fate
 
-    async def ask(self, command: Command, *, may_start: bool = False) -> HostReply:
+    async def ask(
+        self, command: Command, *, may_start: bool = False, seconds: float | None = None
+    ) -> HostReply:
         self.fate.moment()
-        reply = await super().ask(command, may_start=may_start)
+        reply = await super().ask(command, may_start=may_start, seconds=seconds)
         self.fate.moment()
         return reply
 

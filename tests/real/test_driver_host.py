@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,9 +14,18 @@ import psutil
 import pytest
 
 from rookery.clock import WallClock
-from rookery.drivers.commands import AgentPrompt, Close, Kill, Release, Retire, Start
+from rookery.drivers.commands import AgentPrompt, Close, Kill, List, Release, Retire, Start
 from rookery.drivers.event_file import EventReader, path_of
-from rookery.drivers.events import Ended, Event, PromptTaken, TextAdded, TurnOver, Up
+from rookery.drivers.events import (
+    Ended,
+    Event,
+    PromptTaken,
+    TextAdded,
+    TurnOver,
+    Up,
+)
+from rookery.drivers.host_files import read_process
+from rookery.processes import Process
 from rookery.runtimes.driven.host_connection import HostConnection
 from rookery.runtimes.driven.host_process import HostSite
 from tests.support.paths import SUPPORT
@@ -69,7 +79,11 @@ class ManySessions:
 @asynccontextmanager
 async def hosted(tmp_path: Path) -> AsyncIterator[ManySessions]:
     site = HostSite(
-        tmp_path / "s", tmp_path / "key", tmp_path / "events", tmp_path / "log" / "drivers.log"
+        tmp_path / "s",
+        tmp_path / "key",
+        tmp_path / "events",
+        tmp_path / "log" / "drivers.log",
+        tmp_path / "pid",
     )
     many = ManySessions(site, tmp_path)
     try:
@@ -123,6 +137,58 @@ async def test_the_end_of_one_session_leaves_the_others_alone(tmp_path: Path) ->
     assert last["one"] == Ended("failed", "Claude Code was killed by SIGKILL.")
     assert last["two"] == TurnOver("alive")
     assert not [each for each in psutil.process_iter(["cmdline"]) if _is_left(each, tmp_path)]
+
+
+@pytest.mark.spec("A4")
+@pytest.mark.parametrize("ending", [Close("it"), Kill("it", 15), Kill("it", 9)])
+async def test_a_process_that_left_the_session_of_its_agent_ends_with_it(
+    tmp_path: Path, ending: Close | Kill
+) -> None:
+    async with hosted(tmp_path) as many:
+        await many.start("it")
+        await many.until("it", Up)
+        await many.host.ask(AgentPrompt("it", "1", "detach: 1000"))
+        await many.until("it", TurnOver)
+        (pid,) = (int(each.text) for each in many.events["it"] if isinstance(each, TextAdded))
+        assert Process.of(pid)
+
+        await many.host.ask(ending)
+        await many.until("it", Ended)
+
+        async with asyncio.timeout(SOON):
+            while Process.of(pid):
+                await asyncio.wait([asyncio.ensure_future(many.host.ask(List()))])
+
+
+@pytest.mark.spec("K4")
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits another process")
+async def test_a_turn_goes_on_while_the_event_file_cannot_be_written(tmp_path: Path) -> None:
+    """A limit of its files' size stands for a full disk: the last line is cut in the middle."""
+    async with hosted(tmp_path) as many:
+        await many.start("it")
+        await many.until("it", Up)
+        host = read_process(tmp_path / "pid")
+        assert host
+        size = path_of(tmp_path / "events", "it").stat().st_size
+        resource.prlimit(host.pid, resource.RLIMIT_FSIZE, (size + 30, resource.RLIM_INFINITY))
+        asking = asyncio.ensure_future(many.host.ask(AgentPrompt("it", "1", "say: hello")))
+        async with asyncio.timeout(SOON):
+            while path_of(tmp_path / "events", "it").stat().st_size < size + 30:
+                await asyncio.wait([asking], timeout=0.05)
+        assert not many.count("it", PromptTaken)
+
+        unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        resource.prlimit(host.pid, resource.RLIMIT_FSIZE, unlimited)
+
+        await asking
+        await many.until("it", TurnOver)
+
+    of_turn = (PromptTaken, TextAdded, TurnOver)
+    assert [each for each in many.events["it"] if isinstance(each, of_turn)] == [
+        PromptTaken("say: hello"),
+        TextAdded("hello"),
+        TurnOver("hello"),
+    ]
 
 
 def _is_left(process: psutil.Process, folder: Path) -> bool:

@@ -302,7 +302,7 @@ import json, pathlib, socket, sys
 run, events = map(pathlib.Path, sys.argv[1:])
 host = socket.socket(socket.AF_UNIX)
 host.connect(str(run / "drivers.sock"))
-key = (run / "drivers.key").read_text().strip()
+key = (events.parent / "drivers.key").read_text().strip()
 for file in events.iterdir():
     for line in file.read_text().splitlines():
         event = json.loads(line)["event"]

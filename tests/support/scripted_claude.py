@@ -11,6 +11,7 @@ a prompt are separated by ``;;``:
     errors: N       so many lines on stderr
     exit: STATUS    ends
     big: N          a text of so many characters
+    detach: N       a process that sleeps so long in a session of its own; its pid is the text
 
 The variable SCRIPTED_CLAUDE makes it misbehave when it starts: ``hang``, ``old`` or ``refuse``.
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
@@ -110,6 +112,7 @@ class Claude:
             "big": lambda size: self._say("x" * int(size)),
             "run": self._run,
             "form": self._ask_form,
+            "detach": lambda seconds: self._say(str(detach(seconds))),
             "cost": self._spend,
             "wait": self._wait,
             "garbage": lambda text: write_line(f"{{{text}"),
@@ -202,6 +205,11 @@ def write_errors(number: str) -> None:
 def leave(status: int) -> NoReturn:
     sys.stderr.write("it gives up\n")
     sys.exit(status)
+
+
+def detach(seconds: str) -> int:
+    command = ["sleep", seconds]
+    return subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL).pid
 
 
 def main() -> None:

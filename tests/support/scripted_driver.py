@@ -22,6 +22,7 @@ from rookery.drivers.events import (
     Used,
 )
 from rookery.drivers.host import Host
+from rookery.drivers.host_files import HostFiles
 from rookery.runtimes.driven.host_process import HostSite, is_listening
 
 NAME = "scripted"
@@ -107,6 +108,8 @@ class ScriptedDriver:
             self._turn.cancel()
 
     async def close(self) -> None:
+        if self.launch.options.get("linger"):
+            await asyncio.Event().wait()
         if self._turn:
             self._turn.cancel()
         if not self._over.done():
@@ -115,7 +118,11 @@ class ScriptedDriver:
 
 def site_in(folder: Path) -> HostSite:
     return HostSite(
-        folder / "drivers.sock", folder / "drivers.key", folder / "driven", folder / "log"
+        folder / "drivers.sock",
+        folder / "drivers.key",
+        folder / "driven",
+        folder / "log",
+        folder / "drivers.pid",
     )
 
 
@@ -123,10 +130,9 @@ def site_in(folder: Path) -> HostSite:
 async def hosting(site: HostSite) -> AsyncIterator[Host]:
     """Run a host within the test while the block lasts; it knows the scripted driver."""
     site.events.mkdir(exist_ok=True)
-    site.socket.unlink(missing_ok=True)
-    site.key.write_text("secret")
     host = Host(site.events, "secret", lambda _: ScriptedDriver)
-    serving = asyncio.ensure_future(host.serve(site.socket))
+    files = HostFiles(site.socket, site.key, site.record)
+    serving = asyncio.ensure_future(host.serve(files))
     while not is_listening(site):
         await asyncio.wait([serving], timeout=0.01)
     try:

@@ -16,7 +16,7 @@ from rookery.model.errors import BadInput
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import Badge
 from rookery.restore_backup import restore
-from rookery.store import migrations, senders, sessions, tokens
+from rookery.store import hook_calls, migrations, requests, senders, sessions, tokens
 from rookery.store.connections import open_file
 from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
@@ -260,6 +260,30 @@ def test_no_session_of_a_backup_is_started_or_looked_for_elsewhere(
         "the database was restored from a backup"
     }
     assert {each.id for each in sessions.live(db)} == {ANNA, BERT, WORKER}
+
+
+def test_a_driven_session_of_a_backup_goes_on_and_its_questions_are_decided_anew(
+    taken: Take, backup: Path, journal: Journal
+) -> None:
+    def plant(db: sqlite3.Connection) -> None:
+        sessions.add(db, make(journal, "driven", runtime="acp"))
+        db.execute(
+            "update sessions set status = 'running', activity = 'permission',"
+            " handle = 'driven:driven' where id = 'driven'"
+        )
+        db.execute("insert into hooks (key, at) values ('driven driven 1-x', 'x')")
+        db.execute(
+            "insert into requests (id, session, kind, tool, input, message, digest, asked_at,"
+            " answered_at, outcome, hook) values ('one', 'driven', 'permission', 'B', '{}', '',"
+            " '', 'x', 'x', 'allowed', 'driven driven 1-x')"
+        )
+
+    write(backup, plant)
+    db = taken(backup)
+
+    assert sessions.get(db, make(journal, "driven").id).status == "running"
+    assert requests.of_hook(db, "driven driven 1-x") is None
+    assert hook_calls.add(db, "driven driven 1-x", at=journal.clock.now())
 
 
 def test_nothing_that_was_allowed_stays_allowed_and_no_key_is_pressed(

@@ -124,7 +124,9 @@ def restore(*, file: Path, as_json: bool) -> None:
     """Restore the database from FILE, which backup made. The daemon must be down.
 
     Nothing in the file is executed: tokens become invalid, sessions that were about to start
-    have failed, and messages that were waiting are not delivered.
+    have failed, and messages that were waiting are not delivered. Agents that still run, in a
+    pane or driven, go on. A pane that the file does not know is listed as observed; a driven
+    session that it does not know is ended when the daemon starts, and the log says so.
     """
     # Imported here because they take half a second to load.
     from rookery import restore_backup  # noqa: PLC0415

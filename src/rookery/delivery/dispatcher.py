@@ -268,6 +268,10 @@ class _Log:
         note = partial(message_batches.move, parcel=self.parcel, step=Step.PASTED, way=Way.KEYS)
         await self.database.write(note)
 
+    async def note_untyped(self) -> None:
+        note = partial(message_batches.move, parcel=self.parcel, step=Step.SENDING)
+        await self.database.write(note)
+
     async def may_submit(self) -> bool:
         return not await self.database.peek(flags.is_holding)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -93,6 +93,7 @@ class HostReply(Struct, frozen=True, omit_defaults=True):
 
     id: int = 0
     error: str = ""
+    refusal: Literal["", "now", "final"] = ""  #: the agent has not got a prompt
     sessions: tuple[str, ...] = ()
 
 

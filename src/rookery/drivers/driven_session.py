@@ -12,8 +12,9 @@ from signal import SIGKILL
 from msgspec.structs import replace
 
 from rookery.drivers.commands import AgentAnswer, AgentPrompt, Start
-from rookery.drivers.driver import Driver, DriverError, DriverLaunch, MakeDriver
+from rookery.drivers.driver import Driver, DriverError, DriverLaunch, MakeDriver, PromptRefused
 from rookery.drivers.event_file import EventWriter
+from rookery.drivers.event_store import EventStore
 from rookery.drivers.events import (
     Asked,
     AskingEnded,
@@ -31,7 +32,7 @@ from rookery.drivers.events import (
 )
 from rookery.drivers.task_set import TaskSet
 from rookery.model.money import in_dollars
-from rookery.processes import Process, descendants, send_signal
+from rookery.processes import Process, descendants, signal_each
 from rookery.supervise import outcome_of
 
 _log = logging.getLogger(__name__)
@@ -50,9 +51,7 @@ class DrivenSession:
         """Call ``changed`` whenever events were stored."""
         self.start = start
         self.driver: Driver | None = None
-        self.is_lost = False  #: it is over, and its event file does not say so
-        self._events = events
-        self._changed = changed
+        self._events = EventStore(events, changed=changed, full=self._fail_unstored)
         self._keys: set[str] = set()
         self._open: dict[str, asyncio.Future[AgentAnswer]] = {}
         self._asked = 0  #: how often the agent has asked
@@ -60,6 +59,7 @@ class DrivenSession:
         self._is_up = self._is_in_turn = self._is_over = False
         self._spent = 0
         self._process: int | None = None  #: the agent's, once it was reported
+        self._processes: dict[Process, None] = {}  #: that it had when it was closed
         self._ending: Ended | None = None  #: how it ends because of what the host decided
         self._running: asyncio.Future[Ended] | None = None
         self._silence: asyncio.TimerHandle | None = None
@@ -68,6 +68,19 @@ class DrivenSession:
     @property
     def is_over(self) -> bool:
         return self._is_over
+
+    @property
+    def is_stored(self) -> bool:
+        """Return whether its event file has all of its events."""
+        return not self._events.problem
+
+    def restore_events(self) -> None:
+        """Write the event file anew if it was deleted. See ``EventWriter.restore``."""
+        self._events.restore()
+
+    def release(self) -> None:
+        """Let go of the event file; nothing is stored any more."""
+        self._events.close()
 
     async def run(self, find_driver: Callable[[], MakeDriver]) -> None:
         """Drive the agent until it ends; whatever happens, ``Ended`` is reported once."""
@@ -79,11 +92,7 @@ class DrivenSession:
             ended = outcome if isinstance(outcome, Ended) else self._failure(outcome)
         self._settle_questions()
         self._is_over = True
-        try:
-            self.report(self._ending or ended)
-        except OSError:  # for instance a full disk
-            _log.exception("The end of session %s cannot be stored.", self.start.session)
-            self.is_lost = True
+        self.report(self._ending or ended)
         self._set_silence_timer()
         await self.end_processes(SIGKILL)
 
@@ -117,7 +126,6 @@ class DrivenSession:
         if not isinstance(events[-1], FellSilent):
             self._set_silence_timer()
         self._events.append(*events)
-        self._changed()
 
     def _note(self, event: Event) -> None:
         match event:
@@ -159,6 +167,12 @@ class DrivenSession:
             self._ending = Ended("failed", reason, is_over_budget=True)
             self._tasks.begin(self._abort())
 
+    def _fail_unstored(self, problem: str) -> None:
+        """End the session: more events wait for a writable file than can be kept."""
+        if self._ending is None:
+            self._ending = Ended("failed", f"what it did could not be stored: {problem}")
+        self._tasks.begin(self.close())
+
     def _end_after_turn(self, turn: TurnOver) -> None:
         if self.start.is_single_turn and self._ending is None:
             if turn.how == "finished":
@@ -174,16 +188,28 @@ class DrivenSession:
         await self.close()
 
     async def prompt(self, prompt: AgentPrompt) -> None:
-        """Pass a prompt on, unless it was passed on before."""
-        if prompt.key in self._keys:
-            return
-        driver = self._ready()
-        self._keys.add(prompt.key)
+        """Pass a prompt on, unless it was passed on before; return once that is stored."""
+        if prompt.key not in self._keys:
+            await self._pass_on(prompt)
+        await self._events.until_stored()
+
+    async def _pass_on(self, prompt: AgentPrompt) -> None:
+        """Pass a new prompt on. Raises ``PromptRefused`` if the agent has not got it."""
         try:
+            driver = self._ready_for_prompt()
+            self._keys.add(prompt.key)
             await driver.prompt(prompt.text)
-        except DriverError:
-            self._keys.discard(prompt.key)  # the agent has not got it
-            raise
+        except DriverError as error:
+            self._keys.discard(prompt.key)
+            is_final = self._is_over or self._ending is not None
+            raise PromptRefused(str(error), is_final=is_final) from error
+
+    def _ready_for_prompt(self) -> Driver:
+        if self._ending:  # the agent is being closed, and would lose it
+            raise DriverError(f"the session ends: {self._ending.reason}.")
+        if problem := self._events.problem:
+            raise DriverError(f"what its agent does cannot be stored: {problem}.")
+        return self._ready()
 
     async def ask(self, asked: Asked) -> AgentAnswer:
         """Report that the agent asks something, and wait for the answer."""
@@ -216,6 +242,7 @@ class DrivenSession:
         """End the agent in its own way, then by a signal."""
         if self.driver is None or self._is_over:
             return
+        self._note_processes()
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self.driver.close()
@@ -224,13 +251,21 @@ class DrivenSession:
 
     async def end_processes(self, signal: int) -> None:
         """Send a signal to the agent and to every process that it has started."""
+        self._note_processes()
         pid = self.driver.pid if self.driver else None
-        if pid is None:
-            if signal == SIGKILL and self._running:
-                self._running.cancel()
-            return
-        if agent := Process.of(pid):
-            send_signal(agent, descendants(pid), signal)
+        if pid is None and signal == SIGKILL and self._running:
+            self._running.cancel()
+        signal_each(self._processes, signal)
+
+    def _note_processes(self) -> None:
+        """Note the processes of the agent while it runs.
+
+        One with a terminal session of its own outlives the agent, and is then no longer
+        known as its descendant.
+        """
+        if self.driver and (pid := self.driver.pid):
+            found = map(Process.of, (pid, *descendants(pid)))
+            self._processes |= {each: None for each in found if each}
 
     def _ready(self) -> Driver:
         if self.driver is None or not self._is_up:

@@ -15,6 +15,14 @@ class DriverError(Exception):
     """The agent cannot be driven; the text says why, in a sentence for the user."""
 
 
+class PromptRefused(DriverError):
+    """The agent has not got a prompt, and will not unless it is sent again."""
+
+    def __init__(self, reason: str, *, is_final: bool) -> None:
+        super().__init__(reason)
+        self.is_final = is_final  #: it would be refused again
+
+
 @dataclass(frozen=True, slots=True)
 class DriverLaunch:
     """What a driver is given to start its agent."""
@@ -36,6 +44,9 @@ class DriverContext(Protocol):
         reported, a kill loses no more than if it had not been read. So it must be reported
         before the host writes to the agent or to the daemon because of it, and before the
         driver waits again.
+
+        If the file cannot be written, for instance on a full disk, events are kept until it
+        can. See ``rookery.drivers.event_store``.
         """
         ...
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from rookery.drivers.events import Event, EventEntry, decode, encode
+from rookery.private_files import make_folder
 
 _log = logging.getLogger(__name__)
 
@@ -21,6 +22,10 @@ SUFFIX = ".events"
 #: Bytes that are read at once.
 _CHUNK_BYTES = 2**16
 
+_COPY_BYTES = 2**20
+
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+
 
 def path_of(folder: Path, session: str) -> Path:
     """Return the event file of a session."""
@@ -28,30 +33,88 @@ def path_of(folder: Path, session: str) -> Path:
 
 
 class EventWriter:
-    """Appends events, numbered from 1."""
+    """Appends numbered events. What cannot be written yet is kept, in order.
+
+    The rest of a line that a full disk took a part of is written later. Until then the reader
+    leaves that line out: it has no end.
+    """
 
     def __init__(self, path: Path) -> None:
-        # A new file: a session that starts again after its host was killed begins anew.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
-        self._file = os.open(path, flags, 0o600)
-        self._number = 0
+        # A session that starts again after its host was killed has a new file. Its numbers go
+        # on: the daemon skips those that it has recorded.
+        self._number = max((each.number for each in EventReader(path).read()), default=0)
+        self._path = path
+        self._file = _create(path)
+        self._unwritten = bytearray()
+        self.problem = ""  #: why events cannot be written now; empty if they can
 
-    def append(self, *events: Event) -> None:
-        """Write events with one call. Raises ``OSError``, for instance if the disk is full."""
+    def append(self, *events: Event) -> bool:
+        """Write events with one call. Returns whether they and all before are in the file."""
         at, first = datetime.now(UTC).isoformat(), self._number + 1
-        lines = encode([EventEntry(first + n, at, event) for n, event in enumerate(events)])
-        written = os.write(self._file, lines)
-        if written == len(lines):
-            self._number += len(events)
-            return
-        # A full disk took a part of them: those that it took as a whole stay.
-        whole = lines.rfind(b"\n", 0, written) + 1
-        os.ftruncate(self._file, os.fstat(self._file).st_size - (written - whole))
-        self._number += lines.count(b"\n", 0, whole)
-        raise OSError(f"only {written} of {len(lines)} bytes of events could be written")
+        entries = [EventEntry(first + n, at, event) for n, event in enumerate(events)]
+        self._unwritten += encode(entries)
+        self._number += len(events)
+        return self.flush()
+
+    def flush(self) -> bool:
+        """Write what was kept. Returns whether all of it is in the file."""
+        try:
+            while self._unwritten:
+                del self._unwritten[: os.write(self._file, self._unwritten)]
+        except OSError as error:  # for instance a full disk
+            self.problem = error.strerror or str(error)
+            return False
+        self.problem = ""
+        return True
+
+    def restore(self) -> bool:
+        """Write the file anew if it was deleted or moved. Returns whether it was.
+
+        Raises ``OSError`` and ``HomeUnusable``; then the old file is used further.
+        """
+        if _is_at(self._path, self._file):
+            return False
+        new = self._path.with_suffix(".new")
+        file = _create(new)
+        try:
+            _copy(self._file, file)
+            new.rename(self._path)
+        except OSError:
+            os.close(file)
+            new.unlink(missing_ok=True)
+            raise
+        os.close(self._file)
+        self._file = file
+        return True
+
+    @property
+    def unwritten_bytes(self) -> int:
+        return len(self._unwritten)
 
     def close(self) -> None:
         os.close(self._file)
+
+
+def _create(path: Path) -> int:
+    """Open a new, private file. Its folder may have been deleted while the host runs."""
+    make_folder(path.parent)
+    return os.open(path, _NEW_FILE, 0o600)
+
+
+def _is_at(path: Path, file: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file))
+    except FileNotFoundError:
+        return False
+
+
+def _copy(source: int, target: int) -> None:
+    """Copy a file, which may have been deleted, to an open one. Raises ``OSError``."""
+    offset = 0
+    while chunk := os.pread(source, _COPY_BYTES, offset):
+        offset += len(chunk)
+        while chunk:
+            chunk = chunk[os.write(target, chunk) :]
 
 
 class EventReader:

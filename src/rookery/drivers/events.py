@@ -182,7 +182,7 @@ Event: TypeAlias = (
 class EventEntry(Struct, frozen=True):
     """One line of an event file."""
 
-    number: int  #: from 1, without gaps
+    number: int  #: from 1, without gaps; a new file of the same session goes on
     at: str  #: UTC, ISO 8601
     event: Event
 

@@ -7,19 +7,22 @@ import hmac
 import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from signal import SIGKILL
-from typing import assert_never
+from typing import Literal, assert_never
 
 import msgspec
 
 from rookery.drivers import commands
 from rookery.drivers.commands import Command, HostCall, HostReply, read_call, write
 from rookery.drivers.driven_session import DrivenSession
-from rookery.drivers.driver import DriverError, MakeDriver
+from rookery.drivers.driver import DriverError, MakeDriver, PromptRefused
 from rookery.drivers.event_file import EventWriter, path_of
+from rookery.drivers.host_files import HostFiles
 from rookery.drivers.task_set import TaskSet
+from rookery.model.errors import HomeUnusable
 from rookery.processes import Process, ancestors
 from rookery.processes.peers import Peer, peer_of
 from rookery.supervise import outcome_of
@@ -28,6 +31,9 @@ _log = logging.getLogger(__name__)
 
 #: Seconds without a session and without a daemon after which the host ends by itself.
 IDLE_SECONDS = 60.0
+
+#: Seconds between two checks of the files by which the daemon finds the host.
+FILES_CHECK_SECONDS = 2.0
 
 #: The longest line: a message of 1 MB, and every character of it escaped.
 MAX_LINE_BYTES = 16 * 2**20
@@ -47,27 +53,70 @@ class Host:
         self._tasks = TaskSet()
         self._connections: set[asyncio.StreamWriter] = set()
         self._retired = asyncio.Event()
+        self._server: asyncio.Server | None = None
         self._grown: dict[str, None] = {}  #: the sessions with new events, in order
 
-    async def serve(self, socket: Path) -> None:
+    async def serve(self, files: HostFiles) -> None:
         """Serve until the host is retired, or is idle for long."""
-        server = await asyncio.start_unix_server(self._talk, socket, limit=MAX_LINE_BYTES)
-        async with server:
+        # First: a host that listens is always recorded, and its secret is known.
+        files.write(self._key)
+        await self._listen(files)
+        keeping = asyncio.ensure_future(self._keep(files))
+        try:
             await self._until_idle()
+        finally:
+            keeping.cancel()
+            files.remove_record()
+            if self._server:
+                self._server.close()
+            for each in self._connections:
+                each.close()
+
+    async def _listen(self, files: HostFiles) -> None:
+        """Listen at the socket; connections that are open stay open."""
+        if self._server:
+            self._server.close()
+        files.prepare_socket()
+        self._server = await asyncio.start_unix_server(
+            self._talk, files.socket, limit=MAX_LINE_BYTES
+        )
+        files.note_socket()
+
+    async def _keep(self, files: HostFiles) -> None:
+        """Restore deleted files that the daemon needs, until the host is retired."""
+        error = ""
+        while not await self._is_retired_within(FILES_CHECK_SECONDS):
+            outcome = await outcome_of(self._restore(files))
+            if isinstance(outcome, Exception) and str(outcome) != error:
+                _log.warning("The files of the host cannot be restored: %s", outcome)
+            error = str(outcome) if isinstance(outcome, Exception) else ""
+
+    async def _restore(self, files: HostFiles) -> None:
+        if not files.is_taken_over:
+            files.write(self._key)
+            if not files.is_socket_in_place:
+                await self._listen(files)
+                _log.warning("%s was deleted or replaced; it is restored.", files.socket)
+        for session in self._sessions.values():
+            session.restore_events()
 
     async def _until_idle(self) -> None:
-        while not self._retired.is_set():
+        was_needed = self._is_needed
+        while not await self._is_retired_within(IDLE_SECONDS):
+            if not (was_needed or self._is_needed):
+                return
             was_needed = self._is_needed
-            try:
-                async with asyncio.timeout(IDLE_SECONDS):
-                    await self._retired.wait()
-            except TimeoutError:
-                if not (was_needed or self._is_needed):
-                    return
+
+    async def _is_retired_within(self, seconds: float) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._retired.wait()
+        return self._retired.is_set()
 
     @property
     def _is_needed(self) -> bool:
-        is_live = any(not each.is_over for each in self._sessions.values())
+        held = self._sessions.values()
+        is_live = any(not (each.is_over and each.is_stored) for each in held)
         return is_live or bool(self._connections)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -96,6 +145,8 @@ class Host:
             writer.close()
             return
         if not hmac.compare_digest(call.key.encode(), self._key.encode()):
+            refused = "the key of this command is not the one of the driver host."
+            writer.write(write(HostReply(call.id, error=refused)))
             writer.close()
             return
         reply = await self._carry_out_safely(call)
@@ -105,6 +156,9 @@ class Host:
     async def _carry_out_safely(self, call: HostCall) -> HostReply:
         """Carry out a command; one that fails must not end the host."""
         match await outcome_of(self._carry_out(call.command)):
+            case PromptRefused() as refused:
+                refusal: Literal["now", "final"] = "final" if refused.is_final else "now"
+                return HostReply(call.id, error=str(refused), refusal=refusal)
             case DriverError() | OSError() as error:
                 return HostReply(call.id, error=str(error) or type(error).__name__)
             case Exception() as error:
@@ -116,7 +170,7 @@ class Host:
     async def _carry_out(self, command: Command) -> tuple[str, ...]:
         match command:
             case commands.List():
-                return tuple(name for name, each in self._sessions.items() if not each.is_lost)
+                return tuple(self._sessions)
             case commands.Retire():
                 if not self._sessions:
                     self._retired.set()
@@ -136,7 +190,10 @@ class Host:
     def _start(self, start: commands.Start) -> None:
         if start.session in self._sessions:
             return
-        events = EventWriter(path_of(self._folder, start.session))
+        try:
+            events = EventWriter(path_of(self._folder, start.session))
+        except (OSError, HomeUnusable) as error:
+            raise DriverError(f"its event file cannot be created: {error}") from error
         session = DrivenSession(start, events, partial(self._announce, start.session))
         self._sessions[start.session] = session
         self._tasks.begin(session.run(partial(self._find_driver, start.driver)))
@@ -144,6 +201,7 @@ class Host:
     async def _release(self, session: str) -> None:
         if found := self._sessions.pop(session, None):
             await found.end_processes(SIGKILL)
+            found.release()
 
     def _announce(self, session: str) -> None:
         """Tell the daemon that a session's event file has grown, once for many events."""

@@ -81,6 +81,12 @@ class Context:
     streams: Streams = field(default_factory=Streams)
     loopback: HttpPort = field(default_factory=HttpPort)
     key_locks: KeyLocks = field(default_factory=KeyLocks)
+    #: Returns why the driver host cannot be asked although it runs; empty if it can.
+    driver_trouble: Callable[[], str] = field(default_factory=lambda: _no_trouble)
+
+
+def _no_trouble() -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,10 +87,18 @@ async def check_up(context: Context, caller: Caller, params: Nothing) -> Checkup
     checks.append(hook_switches(await in_thread(partial(_switched_off, live), otherwise={})))
     checks.append(missing_hooks(await sessions_without_hooks(context, live)))
     checks.append(await lost_terminals.check(context))
+    checks.append(_check_driver_host(context))
     if refused := await context.database.try_writing(within=PROBE_TIMEOUT_S):
         checks.append(Check("file", ok=False, detail=refused))
     is_well = all(each.ok is not False for each in checks)
     return Checkup(is_well, checks, _without_secrets(environment))
+
+
+def _check_driver_host(context: Context) -> Check:
+    trouble = context.driver_trouble()
+    detail = trouble or "nothing hinders driven sessions"
+    advice = f"see {context.home.driver_log}" if trouble else ""
+    return Check("driver host", ok=not trouble, detail=detail, advice=advice)
 
 
 def _switched_off(live: Iterable[Session]) -> dict[str, str]:

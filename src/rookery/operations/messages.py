@@ -204,8 +204,9 @@ async def answer(context: Context, caller: Caller, params: AnswerParams) -> Turn
         raise CommandRefused(f"{name} has taken the command; see:  rookery screen {name}")
     if now.message.step is Step.WITHDRAWN:
         raise CommandRefused(_why_withdrawn(now))
-    if now.message.step is Step.FAILED:
+    if now.message.step in {Step.FAILED, Step.UNSURE}:
         require_alive(now.session)
+    if now.message.step is Step.FAILED:
         raise CommandRefused(
             f"{now.session.name} did not receive the message. {now.message.waits_for}"
         )

@@ -36,7 +36,7 @@ class Grounds:
     hooks_problem: str = ""  #: which hook program is damaged, so that rules do not apply
     #: The warning that its agent's hooks are not installed, so that rules do not apply.
     hooks_missing: str = ""
-    #: Why the daemon cannot write, so that this may be outdated; empty if it can.
+    #: Why the daemon cannot write or ask the driver host, so that this may be outdated.
     trouble: str = ""
 
 
@@ -58,8 +58,13 @@ async def why(context: Context, caller: Caller, params: OfSession) -> Grounds:
         has_terminal=session.id not in cut_off,
         hooks_problem=find_problem(context.home),
         hooks_missing=await why_missing(context, session) if not _has_hook(grounds) else "",
-        trouble=context.database.trouble,
+        trouble=context.database.trouble or _driver_trouble(context, session),
     )
+
+
+def _driver_trouble(context: Context, session: Session) -> str:
+    trouble = context.driver_trouble() if session.is_driven else ""
+    return trouble and f"{trouble[0].upper()}{trouble[1:]}"
 
 
 def _has_hook(grounds: Grounds) -> bool:

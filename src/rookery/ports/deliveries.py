@@ -59,6 +59,10 @@ class DeliveryLog(Protocol):
         """Record that the text is in the input."""
         ...
 
+    async def note_untyped(self) -> None:
+        """Record that the text is certainly not in the input, after ``note_typed``."""
+        ...
+
     async def may_submit(self) -> bool:
         """Return whether the message may be submitted now; deliveries can be put on hold."""
         ...

@@ -32,6 +32,7 @@ from rookery.processes.table import (
     is_running,
     send_signal,
     session_leader,
+    signal_each,
     signal_group,
     signal_sessions,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "runs_program",
     "send_signal",
     "session_leader",
+    "signal_each",
     "signal_group",
     "signal_name",
     "signal_sessions",

@@ -79,7 +79,14 @@ def send_signal(process: Process, pids: Iterable[int], number: int) -> None:
     """Send a signal to a process and to these others, unless the process has ended."""
     if not is_running(process):
         return
-    for each in tuple(filter(None, map(Process.of, dict.fromkeys((process.pid, *pids))))):
+    signal_each(
+        tuple(filter(None, map(Process.of, dict.fromkeys((process.pid, *pids))))), number
+    )
+
+
+def signal_each(processes: Iterable[Process], number: int) -> None:
+    """Send a signal to those of these processes that still run."""
+    for each in processes:
         with suppress(ProcessLookupError, PermissionError):
             if is_running(each):
                 os.kill(each.pid, number)

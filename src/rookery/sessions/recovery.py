@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from sqlite3 import Connection
 from uuid import uuid4
@@ -17,7 +16,7 @@ from rookery.model.names import distinct, usable
 from rookery.model.sessions import OBSERVED, NativeId, Session
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import HeldProgram, Runtime, SurvivingProcess
+from rookery.ports.runtime import HeldProgram, Runtime, RuntimeHandle, SurvivingProcess
 from rookery.processes import Process, is_running
 from rookery.sessions import record_end
 from rookery.store import sessions
@@ -46,7 +45,10 @@ class SessionRecovery:
         live = await self.database.read(sessions.live)
         ours = [each for each in live if not (each.is_headless or each.is_in_user_pane)]
         panes = await self._find(ours)
-        without_pane = _without_pane(ours, panes)
+        without_pane: dict[SessionId, SurvivingProcess | RuntimeHandle] = {
+            **_without_pane(ours, panes),
+            **await self.database.read(lambda db: _unlisted_driven(db, ours, panes)),
+        }
         await self.database.write(
             lambda db: self._record_recovery(db, ours, panes, without_pane)
         )
@@ -56,12 +58,19 @@ class SessionRecovery:
         for session in await self.database.read(_sessions_to_adopt):
             found = panes.get(session.held_as)
             if program := found.handle if found else without_pane.get(session.id):
-                with suppress(RuntimeFailed):  # it ends at this moment; the watch reports that
-                    await self.runtime.adopt(session.id, self.agents[session.agent], program)
+                await self._adopt(session, program)
+
+    async def _adopt(self, session: Session, program: RuntimeHandle | SurvivingProcess) -> None:
+        try:
+            await self.runtime.adopt(session.id, self.agents[session.agent], program)
+        except RuntimeFailed:
+            if session.is_driven:
+                await self.database.write(lambda db: self._lose(db, session))
+            # Else it ends at this moment; the watch reports that.
 
     async def _find(self, ours: Sequence[Session]) -> Mapping[str, HeldProgram]:
         panes = await self._list_panes()
-        if any(each.held_as not in panes for each in ours):
+        if any(each.held_as not in panes for each in ours if not each.is_driven):
             # A session counts as lost only after two checks: the first may be too early.
             await self._clock.sleep(RETRY_SECONDS)
             panes = {**panes, **await self._list_panes()}
@@ -82,7 +91,7 @@ class SessionRecovery:
         db: Connection,
         ours: Sequence[Session],
         panes: Mapping[str, HeldProgram],
-        without_pane: Mapping[SessionId, SurvivingProcess],
+        without_pane: Mapping[SessionId, SurvivingProcess | RuntimeHandle],
     ) -> None:
         for session in ours:
             if found := panes.get(session.held_as):
@@ -91,10 +100,11 @@ class SessionRecovery:
             elif session.id in without_pane:
                 self.journal.append(db, SessionRecovered(session.id))
             elif session.status is not Status.STARTING:  # a starting one is started later
-                reason = "lost while the daemon was away"
-                record_end.end(
-                    db, self.journal, session.id, outcome="failed", reason=reason, lost=True
-                )
+                self._lose(db, session)
+
+    def _lose(self, db: Connection, session: Session) -> None:
+        reason = "lost while the daemon was away"
+        record_end.end(db, self.journal, session.id, outcome="failed", reason=reason, lost=True)
 
     def _record_running(self, db: Connection, headless: Sequence[Session]) -> None:
         """Record that these outlived the daemon's absence, which is no silence of theirs."""
@@ -140,6 +150,23 @@ def _without_pane(
         and each.has_terminal
         and each.held_as not in panes
         and _runs(each)
+    }
+
+
+def _unlisted_driven(
+    db: Connection, ours: Sequence[Session], panes: Mapping[str, HeldProgram]
+) -> dict[SessionId, RuntimeHandle]:
+    """Return the handles of driven sessions that their runtime could not list.
+
+    Its driver host may not answer now; the runtime ends those that it finds to be gone.
+    """
+    return {
+        each.id: handle
+        for each in ours
+        if each.is_driven
+        and each.status is not Status.STARTING
+        and each.held_as not in panes
+        and (handle := sessions.handle_of(db, each.id))
     }
 
 

@@ -115,6 +115,7 @@ class Parts:
                 home.driver_key,
                 home.driven_events,
                 home.driver_log,
+                home.driver_record,
             ),
             clock,
         )
@@ -155,6 +156,7 @@ class Parts:
                 {**self.login, **self.home.environment},
                 terminals=partial(self._attached_terminals, runtimes.own.server),
             ),
+            driver_trouble=lambda: runtimes.driven.trouble,
         )
 
     def supervisor(

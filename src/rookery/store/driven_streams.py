@@ -6,6 +6,7 @@ from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
 from rookery.model.sessions import NativeId
+from rookery.store.sessions import LIVE
 
 
 def last_number(db: Connection, session: SessionId) -> int:
@@ -40,6 +41,16 @@ def total_cost(db: Connection, session: SessionId) -> int:
         "select total_cost from driven_streams where session = ?", (session,)
     ).fetchone()
     return (row["total_cost"] or 0) if row else 0
+
+
+def live_holder(db: Connection, session: SessionId, native_id: NativeId) -> str | None:
+    """Return the name of another live session of the same agent with this native id."""
+    row = db.execute(
+        f"select name from sessions where {LIVE} and id <> ?1 and native_id = ?2"
+        " and agent = (select agent from sessions where id = ?1)",
+        (session, native_id),
+    ).fetchone()
+    return row["name"] if row else None
 
 
 def set_native_id(db: Connection, session: SessionId, native_id: NativeId) -> None:

@@ -105,10 +105,13 @@ def note_blocked(
 
 
 def fail(db: Connection, parcel: Parcel, *, reason: str) -> bool:
-    """Mark a parcel as failed: the agent will never get it. False if it is settled already."""
+    """Mark a parcel as failed: the agent will never get it. False if it is settled already.
+
+    If its session has ended meanwhile, it is unsure until then.
+    """
     failed = db.execute(
         "update messages set step = 'failed', parcel = null, waits_for = ?, blocked_code = ''"
-        " where parcel = ? and step in ('sending', 'pasted', 'submitted')",
+        " where parcel = ? and step in ('sending', 'pasted', 'submitted', 'unsure')",
         (reason, parcel.id),
     )
     return failed.rowcount > 0

@@ -15,7 +15,7 @@ from sqlite3 import Connection
 
 from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
-from rookery.model.sessions import TMUX
+from rookery.model.sessions import HEADLESS, OBSERVED
 from rookery.store import tokens
 from rookery.store.connections import open_file
 from rookery.store.migrations import migrate
@@ -50,8 +50,8 @@ def rebuild(source: Path, target: Path) -> None:
 def disarm(db: Connection, readers: Iterable[str], *, at: datetime) -> list[SessionId]:
     """Prevent actions from old rows. Return the sessions that have to be ended.
 
-    These are sessions that would be started, and sessions outside Rookery's own tmux server:
-    the name of a server's socket is not trusted either.
+    These are sessions that would be started, and sessions outside Rookery's own tmux server
+    and driver host: the name of a server's socket is not trusted either.
     """
     tokens.void_all(db, at=at)
     tables = set(_column(db, "select name from main.sqlite_schema where type = 'table'"))
@@ -61,11 +61,12 @@ def disarm(db: Connection, readers: Iterable[str], *, at: datetime) -> list[Sess
     for change in _CHANGES.split(";"):
         db.execute(change, now)
     _skip_history(db, readers)
-    return [SessionId(each) for each in _column(db, _TO_END, (TMUX,))]
+    return [SessionId(each) for each in _column(db, _TO_END, (OBSERVED, HEADLESS))]
 
 
 #: Stops all deliveries, key presses, open requests, relays, readings of transcripts,
-#: notifications, and the removal of worktrees. A resumed session gets its agent's own
+#: notifications, and the removal of worktrees. What a driven agent still asks is decided anew:
+#: a row of the backup must not answer it. A resumed session gets its agent's own
 #: permission mode.
 _CHANGES = """
 update sessions set permission_mode = '';
@@ -76,6 +77,8 @@ update messages set step = 'unsure', waits_for = :reason, blocked_code = ''
 update requests set keys = 'none' where keys = 'due';
 update requests set outcome = 'gone', answered_by = 'restore', answered_at = :at
     where outcome = 'open';
+update requests set hook = null where hook like 'driven %';
+delete from hooks where key like 'driven %';
 update relay_members set left_at = :at where left_at is null;
 update relays set closed_at = :at, reason = :reason where closed_at is null;
 update transcripts set due = null;
@@ -87,7 +90,7 @@ update workspaces set state = iif(state = 'removed', state, 'kept'), reason = :r
 
 _TO_END = (
     "select id from sessions where status = 'starting' or (status in ('running', 'closing')"
-    " and (runtime <> ? or tmux_server is not null))"
+    " and (runtime in (?, ?) or tmux_server is not null))"
 )
 
 

@@ -87,11 +87,22 @@ class StreamReports:
 
     def _record(self, db: Connection, report: Reported, *, at: datetime) -> None:
         """Record an event with all its effects."""
+        if self._fail_shared(db, report):
+            return
         self._learn(db, report)
         if report.blocks:
             blocks.append(db, report.session, report.blocks, at=at)
         for fact in report.facts:
             self.journal.append(db, self._priced(db, fact), at=at)
+
+    def _fail_shared(self, db: Connection, report: Reported) -> bool:
+        """Fail a session whose conversation another live one has: two would corrupt it."""
+        native_id, session = report.native_id, report.session
+        holder = native_id and driven_streams.live_holder(db, session, native_id)
+        if not holder:
+            return False
+        reason = f"its agent reports the conversation {native_id}, which {holder} has already"
+        return record_end.end(db, self.journal, session, outcome="failed", reason=reason)
 
     def _priced(self, db: Connection, fact: Fact) -> Fact:
         """Estimate the cost of usage that is reported without one."""

@@ -16,6 +16,9 @@ class FakeLog:
     async def note_typed(self) -> None:
         self.typed += 1
 
+    async def note_untyped(self) -> None:
+        self.typed -= 1
+
     async def may_submit(self) -> bool:
         return not self.is_holding
 

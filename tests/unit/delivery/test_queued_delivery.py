@@ -68,6 +68,8 @@ class Typed:
 class FreeLog:
     async def note_typed(self) -> None: ...
 
+    async def note_untyped(self) -> None: ...
+
     async def may_submit(self) -> bool:
         return True
 

@@ -272,6 +272,15 @@ async def test_a_program_that_prints_something_else_is_named(tmp_path: Path) -> 
         assert (await session.ended()).reason == 'it does not speak ACP: it printed "Hello!"'
 
 
+@pytest.mark.spec("G2", "A6")
+async def test_a_program_that_closes_its_output_is_not_reported_as_killed(
+    tmp_path: Path,
+) -> None:
+    script = "import os, sys; os.close(1); sys.stdin.read()"
+    async with program(tmp_path, script) as session:
+        assert (await session.ended()).reason == "it closed its output"
+
+
 @pytest.mark.spec("G2")
 async def test_a_program_that_ends_at_once_is_reported_with_its_last_words(
     tmp_path: Path,

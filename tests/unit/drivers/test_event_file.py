@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import resource
+import shutil
 from pathlib import Path
 
-import anyio
 import pytest
 
-from rookery.clock import WallClock
-from rookery.drivers.commands import List, Start
-from rookery.drivers.event_file import EventReader, EventWriter, path_of
+from rookery.drivers.event_file import EventReader, EventWriter
 from rookery.drivers.events import TextAdded, ToolBegan, Up
-from rookery.runtimes.driven.host_connection import HostConnection
-from tests.support.scripted_driver import NAME, hosting, site_in
-
-pytestmark = pytest.mark.anyio
-
-SOON = 20.0
 
 
 @pytest.mark.parametrize(
@@ -48,20 +40,6 @@ def test_half_a_character_is_replaced(tmp_path: Path) -> None:
     ]
 
 
-async def test_a_session_whose_end_cannot_be_stored_is_reported_as_gone(tmp_path: Path) -> None:
-    site = site_in(tmp_path)
-    site.events.mkdir()
-    path_of(site.events, "it").symlink_to("/dev/full")
-    start = Start("it", NAME, (), {}, str(tmp_path), {})
-    async with hosting(site):
-        host = HostConnection(site, WallClock(), grown=lambda _: None, lost=lambda: None)
-        await host.ask(start)
-        with anyio.fail_after(SOON):
-            while "it" in (await host.ask(List())).sessions:
-                pass
-        await host.close()
-
-
 def test_events_that_are_written_together_are_numbered_in_order(tmp_path: Path) -> None:
     path = tmp_path / "it.events"
     writer, reader = EventWriter(path), EventReader(path)
@@ -76,7 +54,7 @@ def test_events_that_are_written_together_are_numbered_in_order(tmp_path: Path) 
     ]
 
 
-def test_a_full_disk_keeps_the_events_that_it_took_as_a_whole(tmp_path: Path) -> None:
+def test_what_a_full_disk_did_not_take_is_written_later(tmp_path: Path) -> None:
     path = tmp_path / "it.events"
     writer, reader = EventWriter(path), EventReader(path)
     writer.append(TextAdded("first"))
@@ -84,16 +62,15 @@ def test_a_full_disk_keeps_the_events_that_it_took_as_a_whole(tmp_path: Path) ->
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2 * size + 9, limits[1]))
     try:
-        with pytest.raises(OSError, match="bytes of events could be written"):
-            writer.append(TextAdded("other"), TextAdded("third"))
+        assert not writer.append(TextAdded("other"), TextAdded("third"))
+        assert [each.number for each in reader.read()] == [1, 2]
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    writer.append(TextAdded("again"))
+    assert writer.append(TextAdded("again"))
 
     assert [(each.number, each.event) for each in reader.read()] == [
-        (1, TextAdded("first")),
-        (2, TextAdded("other")),
-        (3, TextAdded("again")),
+        (3, TextAdded("third")),
+        (4, TextAdded("again")),
     ]
 
 
@@ -117,3 +94,37 @@ def test_lines_of_any_length_are_read_as_a_whole(tmp_path: Path) -> None:
     writer.append(*events)
 
     assert [each.event for each in reader.read()] == events
+
+
+def test_a_deleted_file_is_written_anew_with_all_that_it_had(tmp_path: Path) -> None:
+    path = tmp_path / "driven" / "it.events"
+    writer, reader = EventWriter(path), EventReader(path)
+    writer.append(Up("it"))
+    assert len(list(reader.read())) == 1
+    assert not writer.restore()
+    shutil.rmtree(path.parent)
+    writer.append(TextAdded("meanwhile"))
+
+    assert writer.restore()
+    writer.append(TextAdded("later"))
+
+    assert [each.event for each in reader.read()] == [
+        TextAdded("meanwhile"),
+        TextAdded("later"),
+    ]
+    assert [each.number for each in EventReader(path).read()] == [1, 2, 3]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_new_file_of_a_session_goes_on_with_the_numbers_of_the_old_one(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "it.events"
+    for _ in range(2):
+        writer = EventWriter(path)
+        writer.append(Up("it"))
+        writer.append(TextAdded("hello"))
+        writer.close()
+
+    assert [each.number for each in EventReader(path).read()] == [3, 4]

@@ -216,6 +216,19 @@ async def test_a_caller_that_waits_for_the_answer_is_told_of_the_withdrawal(desk
     assert "withdrawn by person" in told[0]
 
 
+@pytest.mark.spec("E6", "K4")
+async def test_a_caller_that_waits_for_the_answer_is_told_why_the_session_ended(
+    desk: Desk,
+) -> None:
+    parcel = await claim(desk)
+    await desk.database.write(partial(message_batches.move, parcel=parcel, step=Step.PASTED))
+    ended = SessionEnded(WEB, "it does not speak ACP", "failed")
+    await desk.database.write(lambda db: desk.journal.append(db, ended))
+
+    with pytest.raises(SessionOver, match="failed: it does not speak ACP"):
+        await desk.ask("answer", message=parcel.id, timeout=600.0)
+
+
 @pytest.mark.spec("E6", "E7")
 async def test_a_session_that_listens_for_the_answer_is_told_of_the_withdrawal(
     desk: Desk,

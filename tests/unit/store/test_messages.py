@@ -232,6 +232,20 @@ def test_words_that_can_never_leave_fail_and_say_why(db: Connection, journal: Jo
     assert (found.step, found.waits_for) == (Step.FAILED, "one line at a time")
 
 
+@pytest.mark.spec("K3")
+def test_words_that_were_certainly_not_taken_fail_also_after_the_end_of_the_session(
+    db: Connection, journal: Journal
+) -> None:
+    parcel = claim(db, journal, "Behind the last turn.")
+    message_batches.move(db, parcel, Step.PASTED)
+    journal.append(db, SessionEnded(WORKER, "it has done its one turn", "completed"))
+    assert steps(db) == ["unsure"]
+
+    assert message_batches.fail(db, parcel, reason="the session ends.")
+
+    assert steps(db) == ["failed"]
+
+
 @pytest.mark.spec("E6")
 def test_at_the_end_of_a_session_what_waited_failed_and_what_left_is_unsure(
     db: Connection, journal: Journal

@@ -36,6 +36,7 @@ class AcpProcess:
     def __init__(self, process: Process) -> None:
         self._process = process
         self._strange_line = ""
+        self._is_killed = False  #: it ran when its session ended
         self._output_ended = asyncio.Event()
         assert process.stderr  # noqa: S101 - it is a pipe
         self._errors = ErrorOutput(process.stderr)
@@ -146,6 +147,7 @@ class AcpProcess:
     async def kill(self) -> None:
         """Kill it if it still runs, and read the rest of its error output."""
         if self._process.returncode is None:
+            self._is_killed = True
             with suppress(ProcessLookupError):
                 self._process.kill()
         with suppress(TimeoutError):
@@ -162,7 +164,7 @@ class AcpProcess:
         """Say how it ended, with the last lines of its error output."""
         if self._strange_line:
             reason = f"it does not speak ACP: it printed {self._strange_line}"
-        elif self.status is None:
+        elif self.status is None or self._is_killed:
             reason = "it closed its output"
         else:
             reason = f"its program {exit_text(self.status)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import socket
 import subprocess
 import sys
@@ -12,8 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from rookery.drivers.host_files import read_process
 from rookery.model.errors import RuntimeFailed
 from rookery.ports.clock import Clock
+from rookery.processes import Process, find_newest, is_running
+
+_MODULE = "rookery.driver_host"
 
 #: Seconds for the host to listen after it was started.
 START_TIMEOUT_SECONDS = 10.0
@@ -30,16 +33,34 @@ class HostSite:
     key: Path  #: the file with the secret that its commands carry
     events: Path  #: the folder of the event files
     log: Path
+    record: Path  #: the file with the process of the running host
 
 
 def is_listening(site: HostSite) -> bool:
-    """Return whether a host answers at the socket."""
+    """Return whether a host listens at the socket, also one that does not answer."""
     with socket.socket(socket.AF_UNIX) as connection:
+        # A host that is suspended accepts nothing, and a full queue would block the daemon.
+        connection.setblocking(False)
         try:
             connection.connect(str(site.socket))
+        except BlockingIOError:
+            return True
         except OSError:
             return False
     return True
+
+
+def find_host(site: HostSite) -> Process | None:
+    """Return the process of the host of this home, whether it answers or not.
+
+    It is known by its record; if that was deleted and cannot be restored, because the host is
+    suspended, by its arguments.
+    """
+    recorded = read_process(site.record)
+    if recorded and is_running(recorded):
+        return recorded
+    pid = find_newest((_MODULE, str(site.socket)))
+    return Process.of(pid) if pid else None
 
 
 def read_key(site: HostSite) -> str:
@@ -66,17 +87,13 @@ async def start_host(site: HostSite, clock: Clock) -> None:
 def _run(site: HostSite) -> None:
     for folder in (site.socket.parent, site.events, site.log.parent):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    site.socket.unlink(missing_ok=True)
-    key = secrets.token_hex(32)
-    site.key.unlink(missing_ok=True)
-    site.key.touch(mode=0o600)
-    site.key.write_text(key, encoding="ascii")
     # Isolated: files in the working directory must not be imported as modules.
-    program = [sys.executable, "-I", "-m", "rookery.driver_host", str(site.socket)]
+    program = [sys.executable, "-I", "-m", _MODULE]
+    files = map(str, (site.socket, site.events, site.key, site.record))
     with site.log.open("ab") as log:
         subprocess.run(
-            [*program, str(site.events)],
-            input=key.encode() + b"\n",
+            [*program, *files],
+            stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             cwd="/",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import signal
-from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
 
 from rookery import supervise
 from rookery.drivers import commands
-from rookery.drivers.event_file import SUFFIX, EventReader, path_of
+from rookery.drivers.event_file import EventReader, path_of
 from rookery.drivers.events import CommandStarted
 from rookery.model.errors import NoTerminal, RuntimeFailed, RuntimeUnreachable, WordsRefused
 from rookery.model.facts import SessionId
@@ -21,7 +17,14 @@ from rookery.model.permissions import Outcome, Verdict
 from rookery.model.sessions import program_name
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
-from rookery.ports.deliveries import Blocked, Delivery, DeliveryLog, LeftInput, Submitted
+from rookery.ports.deliveries import (
+    Blocked,
+    Delivery,
+    DeliveryLog,
+    LeftInput,
+    Refused,
+    Submitted,
+)
 from rookery.ports.runtime import (
     HeldProgram,
     Launch,
@@ -34,15 +37,16 @@ from rookery.ports.sightings import (
     AgentStoppedAsking,
     Finished,
     Reported,
-    ReportedTogether,
     Sighting,
-    TextsReported,
 )
 from rookery.ports.terminal import Terminal
-from rookery.processes import Process, descendants, send_signal, signal_sessions
-from rookery.runtimes.driven.host_connection import HostConnection
+from rookery.runtimes.driven.followed import Followed
+from rookery.runtimes.driven.host_connection import HostConnection, HostGone, PromptNotPassed
 from rookery.runtimes.driven.host_process import HostSite
+from rookery.runtimes.driven.host_sessions import HostSessions
+from rookery.runtimes.driven.launches import start_command
 from rookery.runtimes.driven.reports import read_entries
+from rookery.runtimes.driven.sighting_queue import SightingQueue
 
 _log = logging.getLogger(__name__)
 
@@ -52,23 +56,10 @@ NAME = "driven"
 #: Seconds between two checks whether the driver host still runs.
 CHECK_INTERVAL_SECONDS = 2.0
 
-#: Reports that are recorded in one transaction, which others wait for.
-MAX_REPORTS = 200
+#: How often in a row the host must not list a session before that is lost.
+MAX_MISSES = 2
 
 _SIGNALS = {StopMethod.TERMINATE: signal.SIGTERM, StopMethod.KILL: signal.SIGKILL}
-
-
-@dataclass(slots=True)
-class _Followed:
-    """A session whose event file is read."""
-
-    session: SessionId
-    events: EventReader
-    folder: str = ""
-    is_over: bool = False
-    process: str | None = None  #: the agent's process, once it was reported
-    #: The processes of the commands that the host runs for it: they are not below the agent's.
-    commands: set[str] = field(default_factory=set)
 
 
 class DrivenRuntime:
@@ -77,10 +68,15 @@ class DrivenRuntime:
     def __init__(self, site: HostSite, clock: Clock) -> None:
         self._site = site
         self._clock = clock
-        self._followed: dict[SessionId, _Followed] = {}
-        self._sightings: deque[Sighting] = deque()
-        self._is_seen = asyncio.Event()  #: there are sightings
+        self._followed: dict[SessionId, Followed] = {}
+        self._sightings = SightingQueue()
         self._host = HostConnection(site, clock, grown=self._note_growth, lost=self._read_all)
+        self.sessions = HostSessions(site.events, self._host)
+
+    @property
+    def trouble(self) -> str:
+        """Why the driver host cannot be asked although it runs; empty if it can."""
+        return self._host.trouble
 
     def holds(self, session: SessionId) -> bool:
         return session in self._followed
@@ -113,85 +109,85 @@ class DrivenRuntime:
             await self._host.close()
 
     async def _check(self) -> None:
-        """End the sessions that the host does not have any more."""
+        """End the sessions that the host does not have any more.
+
+        That it cannot be asked proves nothing: it is asked again, and the sessions stay.
+        """
         live = [each for each in self._followed.values() if not each.is_over]
-        if not live:
+        if not (live or self._host.trouble):
             return
         try:
             running = (await self._host.ask(commands.List())).sessions
-        except RuntimeUnreachable:
-            running = ()
+        except HostGone:
+            for each in live:
+                await self._go_on_without_host(each, "its driver host ended")
+            return
         for each in live:
-            self._read(each)
-            if each.session not in running and not each.is_over:
-                each.is_over = True
-                reason = "its driver host ended"
-                self._see(Finished(each.session, "failed", reason, lost=True))
+            self._read(each)  # what was written while there was no connection is not announced
+            each.misses = 0 if each.session in running else each.misses + 1
+            if each.misses >= MAX_MISSES:
+                reason = "its driver host does not have it any more"
+                await self._go_on_without_host(each, reason)
 
-    def _see(self, sighting: Sighting) -> None:
-        self._sightings.append(sighting)
-        self._is_seen.set()
+    async def _go_on_without_host(self, followed: Followed, reason: str) -> None:
+        """Start a session again that was not up yet; end any other as lost."""
+        self._read(followed)
+        if followed.is_up or followed.is_over or followed.is_restarted:
+            self._lose(followed, reason)
+        elif followed.start:  # else the supervisor is about to start it
+            followed.is_restarted = True
+            followed.kill()
+            _log.warning("Session %s is started again: %s.", followed.session, reason)
+            await self._start(followed.start, instead_of=followed)
 
-    async def watch(self) -> AsyncIterator[Sighting]:
-        """Yield sightings; reports that came while the caller was busy are yielded as one."""
-        while True:
-            await self._is_seen.wait()
-            reports: list[Reported | TextsReported] = []
-            while self._sightings and len(reports) < MAX_REPORTS:
-                if not isinstance(first := self._sightings[0], Reported | TextsReported):
-                    break
-                reports.append(first)
-                self._sightings.popleft()
-            if reports:
-                yield ReportedTogether(tuple(reports))
-            elif self._sightings:
-                yield self._sightings.popleft()
-            else:
-                self._is_seen.clear()
+    def _lose(self, followed: Followed, reason: str) -> None:
+        """End a session that is gone, unless its last event says how it ended."""
+        self._read(followed)
+        if not followed.is_over:
+            followed.is_over = True
+            self._sightings.add(Finished(followed.session, "failed", reason, lost=True))
+
+    def watch(self) -> AsyncIterator[Sighting]:
+        return self._sightings.watch()
 
     async def start(self, launch: Launch) -> HeldProgram:
-        driver = launch.driver
-        if driver is None:
-            raise RuntimeFailed("no driver is named for this session.")
-        command = commands.Start(
-            session=launch.session,
-            driver=driver.driver,
-            argv=launch.argv,
-            environment=launch.environment,
-            folder=str(launch.folder),
-            options=driver.options,
-            is_single_turn=driver.is_single_turn,
-            budget=driver.budget,
-        )
-        await self._host.ask(command, may_start=True)
-        self._follow(launch.session, str(launch.folder))
+        await self._start(start_command(launch))
         return _held(launch.session)
+
+    async def _start(
+        self, start: commands.Start, *, instead_of: Followed | None = None
+    ) -> None:
+        await self._host.ask(start, may_start=True)
+        session = SessionId(start.session)
+        if instead_of and self._followed.get(session) is not instead_of:
+            await self._host.ask(commands.Release(session))  # it was ended meanwhile
+            return
+        # The host may have begun a new file: it is read from its beginning.
+        reader = EventReader(path_of(self._site.events, session))
+        self._followed[session] = Followed(session, reader, start.folder, start)
+        self._followed[session].is_restarted = instead_of is not None
+        self._read(self._followed[session])
 
     async def find(self) -> Mapping[str, HeldProgram]:
         """Return the sessions of the host, and those of which it left an event file."""
-        running: tuple[str, ...] = ()
-        with suppress(RuntimeUnreachable):  # it holds none; what it wrote is still read
-            running = (await self._host.ask(commands.List())).sessions
-        left = [each.stem for each in self._site.events.glob(f"*{SUFFIX}")]
-        found = {SessionId(each) for each in (*running, *left)}
-        return {program_name(each): _held(each) for each in found}
+        return {program_name(each): _held(each) for each in await self.sessions.find()}
 
     async def adopt(
         self, session: SessionId, agent: Agent, program: RuntimeHandle | SurvivingProcess
     ) -> None:
+        """Follow a session, also if the host cannot be asked whether it has it."""
         if isinstance(program, SurvivingProcess):
             raise RuntimeFailed("without its driver host, nothing can be done with it.")
         if program.runtime != NAME:
             raise RuntimeFailed(f"{program.text} is not a handle of {NAME!r}.")
-        if program_name(session) not in await self.find():
-            raise RuntimeFailed("the driver host has gone with it.")
-        self._follow(session, "")
-        await self._check()
+        if program.reference != session or await self.sessions.is_gone(session):
+            raise RuntimeFailed("the driver host does not have it.")
+        self._follow(session)
 
-    def _follow(self, session: SessionId, folder: str) -> None:
+    def _follow(self, session: SessionId) -> None:
         if session not in self._followed:
             reader = EventReader(path_of(self._site.events, session))
-            self._followed[session] = _Followed(session, reader, folder)
+            self._followed[session] = Followed(session, reader)
         self._read(self._followed[session])
 
     def _note_growth(self, session: str) -> None:
@@ -202,7 +198,7 @@ class DrivenRuntime:
         for each in self._followed.values():
             self._read(each)
 
-    def _read(self, followed: _Followed) -> None:
+    def _read(self, followed: Followed) -> None:
         """Report the new events of a session."""
         try:
             entries = followed.events.read()
@@ -216,19 +212,18 @@ class DrivenRuntime:
         settled = {each.request for each in sightings if isinstance(each, AgentStoppedAsking)}
         for each in sightings:
             followed.is_over = followed.is_over or isinstance(each, Finished)
-            if isinstance(each, Reported) and each.process:
-                followed.process = each.process
+            if isinstance(each, Reported):
+                followed.note(each)
             if not (isinstance(each, AgentAsked) and each.request in settled):
-                self._see(each)
+                self._sightings.add(each)
 
     async def release(self, session: SessionId) -> None:
-        if followed := self._followed.pop(session, None):
+        if followed := self._followed.get(session):
             try:
                 await self._host.ask(commands.Release(session))
-            except RuntimeUnreachable:
-                # The host is gone; not every agent ends when its input is closed.
-                _kill(followed.process)
-                signal_sessions([*map(Process.read, followed.commands)], signal.SIGKILL)
+            except HostGone:
+                followed.kill()
+            self._followed.pop(session, None)
         path_of(self._site.events, session).unlink(missing_ok=True)
 
     async def retire(self) -> None:
@@ -253,7 +248,13 @@ class DrivenRuntime:
             await log.note_typed()
         at = self._clock.now()
         prompt = commands.AgentPrompt(parcel.recipient, parcel.receipt, parcel.words)
-        await self._host.ask(prompt)
+        try:
+            await self._host.ask(prompt)
+        except PromptNotPassed as refused:
+            if refused.is_final:
+                return Refused(refused.reason)
+            await log.note_untyped()
+            raise
         return LeftInput() if parcel.step is Step.SUBMITTED else Submitted(at)
 
     async def answer(self, session: SessionId, request: str, verdict: Verdict) -> None:
@@ -271,8 +272,13 @@ class DrivenRuntime:
         self._require(session)
         if method is StopMethod.ASK:
             await self._host.ask(commands.Close(session))
-        else:
+            return
+        try:
             await self._host.ask(commands.Kill(session, _SIGNALS[method]))
+        except RuntimeUnreachable:
+            if method is StopMethod.KILL:  # also if the host does not answer
+                self._followed[session].kill()
+            raise
 
     def terminal(self, session: SessionId) -> Terminal:
         self._require(session)
@@ -281,13 +287,6 @@ class DrivenRuntime:
     def _require(self, session: SessionId) -> None:
         if session not in self._followed:
             raise RuntimeFailed(f"no driven program is known for {session}.")
-
-
-def _kill(process: str | None) -> None:
-    """Kill a program and all that it started, if it still runs."""
-    if process:
-        program = Process.read(process)
-        send_signal(program, descendants(program.pid), signal.SIGKILL)
 
 
 def _held(session: SessionId) -> HeldProgram:
