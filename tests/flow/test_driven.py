@@ -22,18 +22,23 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.permissions import Request
 from rookery.model.sessions import Session
+from rookery.notification_settings import CommandChannelSettings, NotificationSettings
 from rookery.operations.catalog import OPERATIONS
 from rookery.operations.idempotency import ask
 from rookery.ports.agent import CommandLine, DriverLine, LaunchSpec
 from rookery.runtimes.driven.host_process import HostSite
 from rookery.startup.components import Parts
-from rookery.store import blocks, requests, sessions, turns
+from rookery.store import blocks, notifications, requests, sessions, turns
 from tests.support.operations import PERSON
 from tests.support.scripted_driver import NAME, hosting, native_id
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real]
 
 SOON = 20.0
+
+TELLING = NotificationSettings(command=CommandChannelSettings(run=("/bin/true",)))
+
+BUDGET_REASON = "its budget of 2 USD is used up: it has used 2.00 USD"
 
 
 def scripted(spec: LaunchSpec) -> DriverLine:
@@ -102,6 +107,12 @@ class Daemon:
         )
         return [each["kind"] for each in entries]
 
+    async def told(self, session: SessionId) -> list[tuple[str, str]]:
+        """Return the kind and text of each notification about a session."""
+        latest = partial(notifications.latest, limit=99)
+        found = reversed(await self.context.database.read(latest))
+        return [(each.kind, each.text) for each in found if each.session == session]
+
     async def requests_of(self, session: SessionId) -> list[Request]:
         return await self.context.database.read(partial(requests.open_of, session=session))
 
@@ -122,6 +133,11 @@ def limits() -> LimitSettings:
 
 
 @pytest.fixture
+def told() -> NotificationSettings:
+    return NotificationSettings()
+
+
+@pytest.fixture
 async def host(home: Home) -> AsyncIterator[HostSite]:
     site = HostSite(home.driver_socket, home.driver_key, home.driven_events, home.driver_log)
     async with hosting(site):
@@ -130,10 +146,15 @@ async def host(home: Home) -> AsyncIterator[HostSite]:
 
 @pytest.fixture
 async def daemon(
-    home: Home, host: HostSite, limits: LimitSettings, tmp_path: Path
+    home: Home,
+    host: HostSite,
+    limits: LimitSettings,
+    told: NotificationSettings,
+    tmp_path: Path,
 ) -> AsyncIterator[Daemon]:
     (tmp_path / "project").mkdir()
-    daemon = Daemon(home, tmp_path / "project", Settings(limits=limits))
+    settings = Settings(limits=limits, notifications=told)
+    daemon = Daemon(home, tmp_path / "project", settings)
     await daemon.up()
     yield daemon
     await daemon.down()
@@ -160,6 +181,43 @@ async def test_a_session_of_one_turn_is_completed_after_it(daemon: Daemon) -> No
     now = await daemon.until(session.id, Status.COMPLETED, Status.FAILED)
     assert (now.status, now.reason) == (Status.COMPLETED, "it has done its one turn")
     assert (await daemon.kinds(session.id)).count("session-ended") == 1
+
+
+@pytest.mark.spec("A5", "G2", "H5")
+@pytest.mark.parametrize("told", [TELLING])
+@pytest.mark.parametrize(
+    ("prompt", "given", "outcome"),
+    [
+        ("fail: bad thing", {"single_turn": True}, ("failed", "bad thing")),
+        ("fail: usage limit reached", {"single_turn": True}, ("limit", "usage limit reached")),
+        ("cut-off: it crashed", {"single_turn": True}, ("failed", "it crashed")),
+        ("cut-off: it crashed", {}, ("failed", "it crashed")),
+        ("cost: 2\nfail: no", {"budget_usd": 2}, ("failed", BUDGET_REASON)),
+        ("cost: 2\nsay: done", {"budget_usd": 2}, ("failed", BUDGET_REASON)),
+    ],
+)
+async def test_a_session_that_fails_with_its_turn_is_told_once(
+    daemon: Daemon, prompt: str, given: dict[str, Any], outcome: tuple[str, str]
+) -> None:
+    session = await daemon.start(prompt, **given)
+
+    await daemon.until(session.id, Status.FAILED)
+    assert await daemon.told(session.id) == [outcome]
+
+
+@pytest.mark.spec("A5", "G2")
+@pytest.mark.parametrize("told", [TELLING])
+async def test_a_failed_turn_of_a_session_that_goes_on_is_told_and_so_is_its_later_end(
+    daemon: Daemon,
+) -> None:
+    session = await daemon.start("fail: bad thing")
+    await daemon.answers(session.id, number=1)
+    after_turn = await daemon.told(session.id)
+    await daemon.ask("send", session=session.id, words="cut-off: it crashed")
+    await daemon.until(session.id, Status.FAILED)
+
+    assert after_turn == [("failed", "bad thing")]
+    assert await daemon.told(session.id) == [("failed", "bad thing"), ("failed", "it crashed")]
 
 
 @pytest.mark.spec("D2")

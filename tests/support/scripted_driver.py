@@ -36,7 +36,8 @@ class ScriptedDriver:
     """Plays a prompt: steps such as ``say: hello`` or ``run: ls``, one in each line.
 
     ``unasked`` and ``granted`` are commands like ``run``, about which no person is asked.
-    ``wait`` goes on until it is interrupted, ``cost: 2`` uses dollars, ``crash: why`` ends it.
+    ``wait`` goes on until it is interrupted, ``cost: 2`` uses dollars, ``crash: why`` ends it,
+    ``fail: why`` ends the turn as failed, ``cut-off: why`` the turn and with it the program.
     """
 
     pid = None
@@ -70,6 +71,11 @@ class ScriptedDriver:
                 said = await self._take(name, rest, str(number)) or said
         except asyncio.CancelledError:
             self._around.report(TurnOver(said, "interrupted"))
+        except DriverError as error:
+            self._around.report(TurnOver(said, "failed", str(error)))
+        except ConnectionError as error:
+            self._around.report(TurnOver(said, "failed", str(error), fails_session=True))
+            self._over.set_result(Ended("failed", str(error)))
         else:
             self._around.report(TurnOver(said))
 
@@ -89,6 +95,10 @@ class ScriptedDriver:
                 await asyncio.Event().wait()
             case "crash":
                 self._over.set_result(Ended("failed", rest))
+            case "fail":
+                raise DriverError(rest)
+            case "cut-off":
+                raise ConnectionError(rest)
             case _:
                 pass
         return ""

@@ -112,14 +112,14 @@ class DrivenSession:
         if self._process is None and self.driver and (pid := self.driver.pid):
             self._process = pid
             self._events.append(ProcessStarted(pid))
-        for event in events:
-            self._note(event)
+        noted = [self._note(event) for event in events]
         if not isinstance(events[-1], FellSilent):
             self._set_silence_timer()
-        self._events.append(*events)
+        self._events.append(*noted)
         self._changed()
 
-    def _note(self, event: Event) -> None:
+    def _note(self, event: Event) -> Event:
+        """Act on an event, and return it with what only the host knows."""
         match event:
             case TextAdded():  # the most frequent one
                 pass
@@ -137,8 +137,11 @@ class DrivenSession:
                 self._is_in_turn = False
                 self._tools.clear()
                 self._end_after_turn(event)
+                if self._ending and self._ending.outcome == "failed":
+                    return replace(event, fails_session=True)
             case _:
                 pass
+        return event
 
     def _set_silence_timer(self) -> None:
         if self._silence:
@@ -150,10 +153,10 @@ class DrivenSession:
             self._silence = loop.call_later(SILENCE_SECONDS, self.report, silent)
 
     def _spend(self, cost: int) -> None:
-        """End the session once it has used more than its budget."""
+        """End the session once it has used its budget up."""
         self._spent += cost
         budget = self.start.budget
-        if budget is not None and self._spent > budget and self._ending is None:
+        if budget is not None and self._spent >= budget and self._ending is None:
             spent, limit = in_dollars(self._spent), in_dollars(budget)
             reason = f"its budget of {limit:g} USD is used up: it has used {spent:.2f} USD"
             self._ending = Ended("failed", reason, is_over_budget=True)

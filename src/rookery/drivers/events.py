@@ -146,6 +146,7 @@ class TurnOver(_Event, frozen=True, tag="turn-over"):
     text: str = ""
     how: Literal["finished", "interrupted", "failed"] = "finished"
     reason: str = ""  #: why it failed
+    fails_session: bool = False  #: the session fails with it; its end says why
 
 
 class Ended(_Event, frozen=True, tag="ended"):

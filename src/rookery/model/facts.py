@@ -270,6 +270,7 @@ class TurnEnded(_Fact, frozen=True):
     how: How = "finished"
     turn: str = ""  #: the agent's own id
     commands: int = 0  #: shell commands that still run in the background
+    fails_session: bool = False  #: the session fails with it, and its end follows
 
 
 class ConversationLeft(_Fact, frozen=True):
@@ -381,7 +382,7 @@ class StartWaited(_Fact, frozen=True):
 
 
 class BudgetExceeded(_Fact, frozen=True):
-    """The session has used more than its budget, and ends."""
+    """The session has used its budget up, and ends."""
 
     reason: str
 

@@ -133,8 +133,9 @@ def _facts(event: Event, session: SessionId, folder: str) -> list[Fact]:  # noqa
             return [facts.Noted(session, what, detail)]
         case events.FellSilent(seconds):
             return [facts.Noted(session, "silent", f"nothing was reported for {seconds:g} s")]
-        case events.TurnOver(text, how, reason):
-            return [facts.TurnEnded(session, text or reason, how)]
+        case events.TurnOver(text, how, reason, fails_session):
+            words = text or reason
+            return [facts.TurnEnded(session, words, how, fails_session=fails_session)]
         case (
             events.TextAdded()
             | events.ThoughtAdded()
