@@ -174,6 +174,18 @@ async def test_a_prompt_is_answered_and_the_session_waits_for_the_next(daemon: D
     assert now.budget == 5_000_000
 
 
+@pytest.mark.spec("G7")
+async def test_its_messages_say_that_they_went_over_the_protocol(daemon: Daemon) -> None:
+    session = await daemon.start("say: hello")
+    await daemon.ask("send", session=session.id, words="say: again")
+    await daemon.answers(session.id, number=2)
+
+    sent = await daemon.context.database.read(
+        lambda db: db.execute("select way, step from messages order by id").fetchall()
+    )
+    assert [tuple(each) for each in sent] == [("acp", "acknowledged")] * 2
+
+
 @pytest.mark.spec("G2", "A5")
 async def test_a_session_of_one_turn_is_completed_after_it(daemon: Daemon) -> None:
     session = await daemon.start("say: hello", single_turn=True)

@@ -41,12 +41,17 @@ def steps(rookery: Rookery) -> list[str]:
         return [step for (step,) in db.execute("select step from messages order by id")]
 
 
+def ways(rookery: Rookery) -> list[str]:
+    with rookery.database() as db:
+        return [way for (way,) in db.execute("select way from messages order by id")]
+
+
 def turns(rookery: Rookery) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = rookery.json("output", "it")["turns"]
     return found
 
 
-@pytest.mark.spec("G1", "G2", "G4", "B1")
+@pytest.mark.spec("G1", "G2", "G4", "G7", "B1")
 def test_prompts_are_answered_and_shown(rookery: Rookery) -> None:
     first = up(rookery, "say: hello")
     second = rookery.run("ask", "it", "tool: Bash ls;; say: Again.").stdout
@@ -60,6 +65,7 @@ def test_prompts_are_answered_and_shown(rookery: Rookery) -> None:
     assert now["last_tool"] == "Bash"
     assert now["native_id"]
     assert steps(rookery) == ["acknowledged", "acknowledged"]
+    assert ways(rookery) == ["acp", "acp"]
 
 
 @pytest.mark.spec("D1", "D2")
