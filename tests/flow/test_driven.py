@@ -401,6 +401,20 @@ async def test_a_turn_goes_on_while_the_daemon_is_away(daemon: Daemon) -> None:
     assert kinds.count("session-recovered") == 1
 
 
+@pytest.mark.spec("A9", "A7")
+async def test_a_restart_of_the_daemon_is_no_activity_of_its_sessions(daemon: Daemon) -> None:
+    session = await daemon.start("say: hello")
+    await daemon.answers(session.id, number=1)
+    before = await daemon.until(session.id, Activity.IDLE)
+    await daemon.down()
+
+    await daemon.up()
+
+    now = await daemon.now(session.id)
+    assert "session-recovered" in await daemon.kinds(session.id)
+    assert (now.last_activity_at, now.since) == (before.last_activity_at, before.since)
+
+
 @pytest.mark.spec("A7", "K3")
 async def test_what_a_killed_host_had_said_is_recorded_and_the_session_is_lost(
     home: Home, tmp_path: Path

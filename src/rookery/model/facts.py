@@ -218,6 +218,10 @@ class ToolUsed(_Fact, frozen=True):
     folder: str = ""  #: the folder that it ran in, if the agent reports it
 
 
+#: The event of a ``Noted`` that says that a driven agent has reported nothing for a while.
+SILENT = "silent"
+
+
 class Noted(_Fact, frozen=True):
     """The agent reported an event that does not change the state: a sign of life."""
 

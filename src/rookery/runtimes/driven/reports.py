@@ -132,7 +132,8 @@ def _facts(event: Event, session: SessionId, folder: str) -> list[Fact]:  # noqa
         case events.Noticed(what, detail):
             return [facts.Noted(session, what, detail)]
         case events.FellSilent(seconds):
-            return [facts.Noted(session, "silent", f"nothing was reported for {seconds:g} s")]
+            text = f"nothing was reported for {seconds:g} s"
+            return [facts.Noted(session, facts.SILENT, text)]
         case events.TurnOver(text, how, reason, fails_session):
             words = text or reason
             return [facts.TurnEnded(session, words, how, fails_session=fails_session)]
