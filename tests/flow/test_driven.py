@@ -30,11 +30,14 @@ from rookery.runtimes.driven.host_process import HostSite
 from rookery.startup.components import Parts
 from rookery.store import blocks, notifications, requests, sessions, turns
 from tests.support.operations import PERSON
+from tests.support.repositories import make_repository
 from tests.support.scripted_driver import NAME, hosting, native_id
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real]
 
 SOON = 20.0
+
+EDITED = "src/app.py"
 
 TELLING = NotificationSettings(command=CommandChannelSettings(run=("/bin/true",)))
 
@@ -309,6 +312,26 @@ async def test_a_rule_decides_what_it_asks(daemon: Daemon) -> None:
         partial(blocks.last, session=session.id, limit=99)
     )
     assert "denied: never" in [each.text for each in shown]
+
+
+@pytest.mark.spec("L4")
+async def test_two_that_change_the_same_file_are_an_overlap_and_a_denied_change_is_not(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    make_repository(daemon.project / "code", tmp_path / "user")
+    there = {"project": str(daemon.project / "code")}
+    first, second, third = [await daemon.start(f"edit: {EDITED}", **there) for _ in range(3)]
+    for session, decision in ((first, "allow"), (second, "deny"), (third, "allow")):
+        request = await daemon.asked(session.id)
+        await daemon.ask("answer_permission", permission=request.id, decision=decision)
+        await daemon.answers(session.id, number=1)
+
+    found = await daemon.context.database.read(
+        lambda db: db.execute("select session, body from entries where kind = 'overlap-found'")
+    )
+    ((session, body),) = [tuple(each) for each in found]
+    assert session == third.id
+    assert (first.id in body, second.id in body, EDITED in body) == (True, False, True)
 
 
 @pytest.mark.spec("G3")

@@ -20,6 +20,7 @@ from rookery.drivers.events import (
     Ended,
     Event,
     FellSilent,
+    FileChanged,
     ProcessStarted,
     PromptTaken,
     TextAdded,
@@ -57,6 +58,7 @@ class DrivenSession:
         self._open: dict[str, asyncio.Future[AgentAnswer]] = {}
         self._asked = 0  #: how often the agent has asked
         self._tools: set[str] = set()
+        self._shown_files: dict[str, list[str]] = {}  #: by call; not yet known to be changed
         self._is_up = self._is_in_turn = self._is_over = False
         self._spent = 0
         self._process: int | None = None  #: the agent's, once it was reported
@@ -118,7 +120,7 @@ class DrivenSession:
         self._events.append(*noted)
         self._changed()
 
-    def _note(self, event: Event) -> Event:
+    def _note(self, event: Event) -> Event:  # noqa: C901 - a table
         """Act on an event, and return it with what only the host knows."""
         match event:
             case TextAdded():  # the most frequent one
@@ -129,13 +131,21 @@ class DrivenSession:
                 self._is_in_turn = True
             case ToolBegan(call_id):
                 self._tools.add(call_id)
-            case ToolEnded(call_id):
+            case FileChanged(path, call_id=call_id) if call_id in self._tools:
+                # It may be shown before it is allowed.
+                self._shown_files.setdefault(call_id, []).append(path)
+            case FileChanged():
+                return replace(event, is_made=True)
+            case ToolEnded(call_id, failed=failed):
                 self._tools.discard(call_id)
+                paths = self._shown_files.pop(call_id, [])
+                return replace(event, files=tuple(paths)) if paths and not failed else event
             case Used(cost=int(cost)) if cost > 0:  # nothing is given back
                 self._spend(cost)
             case TurnOver():
                 self._is_in_turn = False
                 self._tools.clear()
+                self._shown_files.clear()
                 self._end_after_turn(event)
                 if self._ending and self._ending.outcome == "failed":
                     return replace(event, fails_session=True)

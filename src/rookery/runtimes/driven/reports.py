@@ -102,6 +102,10 @@ def _report(event: Event, session: SessionId, entry: EventEntry, folder: str) ->
             told["process"] = process.key if process else None
         case events.Used(total_cost=total):
             told["total_cost"] = total
+        case events.ToolEnded(files=paths):
+            told["edited"] = paths
+        case events.FileChanged(path, is_made=True):
+            told["edited"] = (path,)
         case _:
             pass
     return Reported(
