@@ -91,6 +91,20 @@ def test_another_request_is_told_as_well(office: Office) -> None:
 
 
 @pytest.mark.spec("E2")
+def test_with_two_open_requests_each_is_told_once_however_often_it_is_reported(
+    office: Office,
+) -> None:
+    office.listen(ANNA, WORKER)
+    office.listen(BERT, WORKER, repeat=True)
+
+    for request in ("r1", "r2", "r1", "r2", "r1"):
+        office.happen(facts.InputAsked(WORKER, "permission", f"May it {request}?", request))
+
+    told = [(caller, words.split("?")[0].split()[-1]) for caller, words in office.told()]
+    assert sorted(told) == [(ANNA, "r1"), (ANNA, "r2"), (BERT, "r1"), (BERT, "r2")]
+
+
+@pytest.mark.spec("E2")
 @pytest.mark.parametrize(
     ("ending", "how"),
     [
