@@ -37,9 +37,6 @@ from rookery.supervise import outcome_of
 
 _log = logging.getLogger(__name__)
 
-#: Seconds without any event in the middle of a turn after which that is reported, once.
-SILENCE_SECONDS = 15.0
-
 #: Seconds for an agent to end by itself after it was closed, before it is killed.
 CLOSE_SECONDS = 5.0
 
@@ -159,8 +156,8 @@ class DrivenSession:
             self._silence = None
         if self._is_in_turn and not (self._tools or self._open or self._is_over):
             loop = asyncio.get_running_loop()
-            silent = FellSilent(SILENCE_SECONDS)
-            self._silence = loop.call_later(SILENCE_SECONDS, self.report, silent)
+            seconds = self.start.silence_seconds
+            self._silence = loop.call_later(seconds, self.report, FellSilent(seconds))
 
     def _spend(self, cost: int) -> None:
         """End the session once it has used its budget up."""

@@ -117,6 +117,7 @@ class Parts:
                 home.driver_log,
             ),
             clock,
+            silence_seconds=limits.silence_seconds,
         )
         held: dict[str, HoldingRuntime] = {
             OBSERVED: observed,

@@ -74,7 +74,15 @@ class _Followed:
 class DrivenRuntime:
     """Holds the driven sessions of this home. See ``ports.runtime.Runtime``."""
 
-    def __init__(self, site: HostSite, clock: Clock) -> None:
+    def __init__(
+        self,
+        site: HostSite,
+        clock: Clock,
+        *,
+        silence_seconds: float = commands.SILENCE_SECONDS,
+    ) -> None:
+        """``silence_seconds``: without an event in a turn, until that is reported."""
+        self.silence_seconds = silence_seconds
         self._site = site
         self._clock = clock
         self._followed: dict[SessionId, _Followed] = {}
@@ -162,6 +170,7 @@ class DrivenRuntime:
             options=driver.options,
             is_single_turn=driver.is_single_turn,
             budget=driver.budget,
+            silence_seconds=self.silence_seconds,
         )
         await self._host.ask(command, may_start=True)
         self._follow(launch.session, str(launch.folder))
