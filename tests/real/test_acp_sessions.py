@@ -159,6 +159,32 @@ def test_a_crash_of_the_agent_fails_the_session_with_its_reason(rookery: Rookery
     assert "SIGKILL" in ended["reason"]
 
 
+@pytest.mark.spec("G2", "I5")
+def test_a_session_of_one_turn_is_reported_as_ended(rookery: Rookery) -> None:
+    done = rookery.run(
+        *("start", "demo", "--runtime", "acp", "--name", "it", "--single-turn", "--wait"),
+        "say: Done.",
+    )
+
+    assert (done.returncode, done.stdout) == (0, "Done.\n")
+    assert done.stderr.startswith("it is ended (it has done its one turn).")
+
+
+@pytest.mark.spec("A5", "G2", "H5")
+def test_a_failure_that_ends_its_session_is_one_notification(cold: Rookery) -> None:
+    cold.configure('[notifications.command]\nrun = ["/bin/true"]\n')
+    cold.up()
+    for name, prompt in (("bad", "fail: bad thing"), ("gone", "crash:")):
+        once = ("--runtime", "acp", "--name", name, "--single-turn", "--wait", prompt)
+        assert cold.run("start", "demo", *once).returncode == 1
+    told = cold.json("notify", "ls")["notifications"]
+
+    assert sorted((each["name"], each["kind"]) for each in told) == [
+        ("bad", "failed"),
+        ("gone", "failed"),
+    ]
+
+
 @pytest.mark.spec("G1")
 def test_an_agent_that_only_the_configuration_knows_is_driven(cold: Rookery) -> None:
     command = [sys.executable, "-I", "-m", "rookery.programs.demo", "--acp"]
