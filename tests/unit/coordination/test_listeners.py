@@ -148,6 +148,29 @@ def test_a_turn_that_did_not_finish_is_told_as_such(
     assert office.told() == [(ANNA, f'Session worker on here "worker\'s work" {how} {READ}')]
 
 
+@pytest.mark.spec("E2")
+@pytest.mark.parametrize(
+    ("pressed", "how"),
+    [
+        ([facts.KeysPressed(WORKER, "Escape", "person")], " by a person."),
+        ([facts.KeysPressed(WORKER, "Escape", "session bert")], " by session bert."),
+        ([facts.KeysPressed(WORKER, "1", "person", "request")], "."),
+        ([facts.KeysPressed(BERT, "Escape", "person")], "."),
+    ],
+)
+def test_an_interruption_is_told_with_the_one_that_asked_for_it(
+    office: Office, pressed: list[Fact], how: str
+) -> None:
+    office.listen(ANNA, WORKER)
+    earlier = facts.KeysPressed(WORKER, "Escape", "person")
+
+    office.happen(earlier, facts.TurnStarted(WORKER, "go"), *pressed)
+    office.happen(facts.TurnEnded(WORKER, "Half an answer", "interrupted"))
+
+    said = f'Session worker on here "worker\'s work" was interrupted{how} {READ}'
+    assert office.told() == [(ANNA, said)]
+
+
 @pytest.mark.spec("E3")
 def test_a_caller_that_ended_waits_for_nothing(office: Office) -> None:
     office.listen(ANNA, WORKER)
