@@ -346,6 +346,17 @@ async def test_an_interrupt_stops_the_turn(daemon: Daemon) -> None:
     assert now.reason == "interrupted"
 
 
+@pytest.mark.spec("G2", "G3")
+async def test_a_session_of_one_turn_that_is_interrupted_has_failed(daemon: Daemon) -> None:
+    session = await daemon.start("say: first\nwait", single_turn=True)
+    await daemon.until(session.id, Activity.WORKING)
+
+    await daemon.ask("interrupt", session=session.id)
+
+    now = await daemon.until(session.id, Status.COMPLETED, Status.FAILED)
+    assert (now.status, now.reason) == (Status.FAILED, "its turn was interrupted")
+
+
 @pytest.mark.spec("G2", "A5")
 async def test_it_fails_once_it_has_used_more_than_its_budget(daemon: Daemon) -> None:
     session = await daemon.start("cost: 2\nsay: more\nwait", budget_usd=1.5)

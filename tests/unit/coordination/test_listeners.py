@@ -217,6 +217,23 @@ def test_who_asked_is_told_of_the_turn_that_took_the_words_up(office: Office) ->
     assert office.told() == [(ANNA, FINISHED)]
 
 
+@pytest.mark.spec("E7")
+def test_words_that_came_during_a_turn_are_answered_by_the_turn_that_they_become(
+    office: Office,
+) -> None:
+    office.ask(ANNA, WORKER, "Build it.")
+    parcel = office.paste(WORKER)
+    office.happen(facts.TurnStarted(WORKER, "its person's words", "t1"))
+    office.happen(facts.TurnStarted(WORKER, parcel.words, "t1"))
+
+    office.happen(facts.TurnEnded(WORKER, "First.", turn="t1"), facts.QueueTaken(WORKER))
+    early = office.told()
+    office.happen(facts.TurnEnded(WORKER, "Built."))
+
+    assert early == []
+    assert office.told() == [(ANNA, FINISHED)]
+
+
 @pytest.mark.spec("E6")
 def test_who_asked_is_told_when_nobody_knows_whether_the_words_arrived(office: Office) -> None:
     office.ask(ANNA, WORKER, "Build it.")
