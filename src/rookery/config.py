@@ -52,6 +52,9 @@ class LimitSettings(_Section):
     driven_idle_minutes: float = Field(30.0, gt=0, le=100_000)
     #: US dollars that a driven session may use, unless its start sets another limit.
     budget_usd: float = Field(5.0, gt=0, le=1_000_000)
+    #: Seconds without a report of a driven agent after which that is recorded: in a turn, while
+    #: no tool runs and nothing is asked.
+    silence_seconds: float = Field(15.0, gt=0, le=86_400)
     #: Sessions that one session may start in a minute.
     starts_a_minute: int = Field(30, ge=1, le=10_000)
     #: Messages that may wait for one session, from all senders. Rookery's own notifications are

@@ -25,20 +25,28 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.permissions import Request
 from rookery.model.sessions import Session
+from rookery.notification_settings import CommandChannelSettings, NotificationSettings
 from rookery.operations.catalog import OPERATIONS
 from rookery.operations.idempotency import ask
 from rookery.ports.agent import CommandLine, DriverLine, LaunchSpec
 from rookery.runtimes.driven.host_connection import HostConnection
 from rookery.runtimes.driven.host_process import HostSite
 from rookery.startup.components import Parts
-from rookery.store import blocks, requests, sessions, turns
+from rookery.store import blocks, notifications, requests, sessions, turns
 from tests.support import scripted_driver
 from tests.support.operations import PERSON
+from tests.support.repositories import make_repository
 from tests.support.scripted_driver import NAME, hosting, native_id
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real]
 
 SOON = 20.0
+
+EDITED = "src/app.py"
+
+TELLING = NotificationSettings(command=CommandChannelSettings(run=("/bin/true",)))
+
+BUDGET_REASON = "its budget of 2 USD is used up: it has used 2.00 USD"
 
 
 def scripted(spec: LaunchSpec) -> DriverLine:
@@ -107,6 +115,12 @@ class Daemon:
         )
         return [each["kind"] for each in entries]
 
+    async def told(self, session: SessionId) -> list[tuple[str, str]]:
+        """Return the kind and text of each notification about a session."""
+        latest = partial(notifications.latest, limit=99)
+        found = reversed(await self.context.database.read(latest))
+        return [(each.kind, each.text) for each in found if each.session == session]
+
     async def requests_of(self, session: SessionId) -> list[Request]:
         return await self.context.database.read(partial(requests.open_of, session=session))
 
@@ -137,6 +151,11 @@ def limits() -> LimitSettings:
 
 
 @pytest.fixture
+def told() -> NotificationSettings:
+    return NotificationSettings()
+
+
+@pytest.fixture
 async def host(home: Home) -> AsyncIterator[HostSite]:
     site = site_of(home)
     async with hosting(site):
@@ -145,10 +164,15 @@ async def host(home: Home) -> AsyncIterator[HostSite]:
 
 @pytest.fixture
 async def daemon(
-    home: Home, host: HostSite, limits: LimitSettings, tmp_path: Path
+    home: Home,
+    host: HostSite,
+    limits: LimitSettings,
+    told: NotificationSettings,
+    tmp_path: Path,
 ) -> AsyncIterator[Daemon]:
     (tmp_path / "project").mkdir()
-    daemon = Daemon(home, tmp_path / "project", Settings(limits=limits))
+    settings = Settings(limits=limits, notifications=told)
+    daemon = Daemon(home, tmp_path / "project", settings)
     await daemon.up()
     yield daemon
     await daemon.down()
@@ -168,6 +192,18 @@ async def test_a_prompt_is_answered_and_the_session_waits_for_the_next(daemon: D
     assert now.budget == 5_000_000
 
 
+@pytest.mark.spec("G7")
+async def test_its_messages_say_that_they_went_over_the_protocol(daemon: Daemon) -> None:
+    session = await daemon.start("say: hello")
+    await daemon.ask("send", session=session.id, words="say: again")
+    await daemon.answers(session.id, number=2)
+
+    sent = await daemon.context.database.read(
+        lambda db: db.execute("select way, step from messages order by id").fetchall()
+    )
+    assert [tuple(each) for each in sent] == [("acp", "acknowledged")] * 2
+
+
 @pytest.mark.spec("G2", "A5")
 async def test_a_session_of_one_turn_is_completed_after_it(daemon: Daemon) -> None:
     session = await daemon.start("say: hello", single_turn=True)
@@ -175,6 +211,43 @@ async def test_a_session_of_one_turn_is_completed_after_it(daemon: Daemon) -> No
     now = await daemon.until(session.id, Status.COMPLETED, Status.FAILED)
     assert (now.status, now.reason) == (Status.COMPLETED, "it has done its one turn")
     assert (await daemon.kinds(session.id)).count("session-ended") == 1
+
+
+@pytest.mark.spec("A5", "G2", "H5")
+@pytest.mark.parametrize("told", [TELLING])
+@pytest.mark.parametrize(
+    ("prompt", "given", "outcome"),
+    [
+        ("fail: bad thing", {"single_turn": True}, ("failed", "bad thing")),
+        ("fail: usage limit reached", {"single_turn": True}, ("limit", "usage limit reached")),
+        ("cut-off: it crashed", {"single_turn": True}, ("failed", "it crashed")),
+        ("cut-off: it crashed", {}, ("failed", "it crashed")),
+        ("cost: 2\nfail: no", {"budget_usd": 2}, ("failed", BUDGET_REASON)),
+        ("cost: 2\nsay: done", {"budget_usd": 2}, ("failed", BUDGET_REASON)),
+    ],
+)
+async def test_a_session_that_fails_with_its_turn_is_told_once(
+    daemon: Daemon, prompt: str, given: dict[str, Any], outcome: tuple[str, str]
+) -> None:
+    session = await daemon.start(prompt, **given)
+
+    await daemon.until(session.id, Status.FAILED)
+    assert await daemon.told(session.id) == [outcome]
+
+
+@pytest.mark.spec("A5", "G2")
+@pytest.mark.parametrize("told", [TELLING])
+async def test_a_failed_turn_of_a_session_that_goes_on_is_told_and_so_is_its_later_end(
+    daemon: Daemon,
+) -> None:
+    session = await daemon.start("fail: bad thing")
+    await daemon.answers(session.id, number=1)
+    after_turn = await daemon.told(session.id)
+    await daemon.ask("send", session=session.id, words="cut-off: it crashed")
+    await daemon.until(session.id, Status.FAILED)
+
+    assert after_turn == [("failed", "bad thing")]
+    assert await daemon.told(session.id) == [("failed", "bad thing"), ("failed", "it crashed")]
 
 
 @pytest.mark.spec("D2")
@@ -256,6 +329,26 @@ async def test_a_rule_decides_what_it_asks(daemon: Daemon) -> None:
     assert "denied: never" in [each.text for each in shown]
 
 
+@pytest.mark.spec("L4")
+async def test_two_that_change_the_same_file_are_an_overlap_and_a_denied_change_is_not(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    make_repository(daemon.project / "code", tmp_path / "user")
+    there = {"project": str(daemon.project / "code")}
+    first, second, third = [await daemon.start(f"edit: {EDITED}", **there) for _ in range(3)]
+    for session, decision in ((first, "allow"), (second, "deny"), (third, "allow")):
+        request = await daemon.asked(session.id)
+        await daemon.ask("answer_permission", permission=request.id, decision=decision)
+        await daemon.answers(session.id, number=1)
+
+    found = await daemon.context.database.read(
+        lambda db: db.execute("select session, body from entries where kind = 'overlap-found'")
+    )
+    ((session, body),) = [tuple(each) for each in found]
+    assert session == third.id
+    assert (first.id in body, second.id in body, EDITED in body) == (True, False, True)
+
+
 @pytest.mark.spec("G3")
 async def test_an_interrupt_stops_the_turn(daemon: Daemon) -> None:
     session = await daemon.start("say: first\nwait")
@@ -266,6 +359,17 @@ async def test_an_interrupt_stops_the_turn(daemon: Daemon) -> None:
     assert await daemon.answers(session.id, number=1) == ["first"]
     now = await daemon.until(session.id, Activity.IDLE)
     assert now.reason == "interrupted"
+
+
+@pytest.mark.spec("G2", "G3")
+async def test_a_session_of_one_turn_that_is_interrupted_has_failed(daemon: Daemon) -> None:
+    session = await daemon.start("say: first\nwait", single_turn=True)
+    await daemon.until(session.id, Activity.WORKING)
+
+    await daemon.ask("interrupt", session=session.id)
+
+    now = await daemon.until(session.id, Status.COMPLETED, Status.FAILED)
+    assert (now.status, now.reason) == (Status.FAILED, "its turn was interrupted")
 
 
 @pytest.mark.spec("G2", "A5")
@@ -344,6 +448,20 @@ async def test_a_turn_goes_on_while_the_daemon_is_away(daemon: Daemon) -> None:
     kinds = await daemon.kinds(session.id)
     assert kinds.count("turn-started") == kinds.count("turn-ended") == 1
     assert kinds.count("session-recovered") == 1
+
+
+@pytest.mark.spec("A9", "A7")
+async def test_a_restart_of_the_daemon_is_no_activity_of_its_sessions(daemon: Daemon) -> None:
+    session = await daemon.start("say: hello")
+    await daemon.answers(session.id, number=1)
+    before = await daemon.until(session.id, Activity.IDLE)
+    await daemon.down()
+
+    await daemon.up()
+
+    now = await daemon.now(session.id)
+    assert "session-recovered" in await daemon.kinds(session.id)
+    assert (now.last_activity_at, now.since) == (before.last_activity_at, before.since)
 
 
 @pytest.mark.spec("A7", "K3")

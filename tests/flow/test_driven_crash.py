@@ -18,6 +18,7 @@ from rookery.clock import WallClock
 from rookery.drivers.commands import Command, HostReply
 from rookery.model.errors import CommitFailed
 from rookery.model.facts import SessionId
+from rookery.model.notifications import NotificationKind
 from rookery.model.permissions import Outcome, Verdict
 from rookery.model.sessions import Session
 from rookery.ports.agent import CommandLine, DriverLine, LaunchSpec
@@ -26,7 +27,7 @@ from rookery.runtimes.driven.host_process import HostSite
 from rookery.runtimes.driven.runtime import DrivenRuntime
 from rookery.sessions import start_plans
 from rookery.sessions.start_plans import StartRequest
-from rookery.store import requests, sessions, turns
+from rookery.store import notifications, requests, sessions, turns
 from tests.support.daemon import House, World, running
 from tests.support.fakes.connection import connection
 from tests.support.fakes.database import ObservedDatabase
@@ -65,6 +66,8 @@ class MortalConnection(HostConnection):
 
 class Life:
     """One daemon, from its start to its death or to the end of the story."""
+
+    prompt = FIRST
 
     def __init__(self, folder: Path, site: HostSite, fate: Fate) -> None:
         self.path = folder / "rookery.db"
@@ -107,7 +110,7 @@ class Life:
 
     def _plan(self) -> start_plans.StartPlan:
         wanted = StartRequest(
-            agent="demo", project=str(self.world.project), prompt=FIRST, runtime="acp"
+            agent="demo", project=str(self.world.project), prompt=self.prompt, runtime="acp"
         )
         return start_plans.plan(wanted, AGENTS, command=("/bin/sh",), path="", limit=5)
 
@@ -130,6 +133,22 @@ class Life:
             await context.end(session.id)
 
 
+class FailingLife(Life):
+    """A story in which the agent's program dies in its first turn, and a person is told."""
+
+    prompt = "cut-off: it crashed"
+
+    async def act(self, context: House) -> None:
+        at, kinds_told = WallClock().now(), {"desktop": tuple(NotificationKind)}
+        await context.database.write(
+            partial(notifications.put_channels, kinds=kinds_told, at=at)
+        )
+        await super().act(context)
+
+    async def _go_on(self, context: House, session: Session) -> None:
+        """Wait for its end, which needs nothing more."""
+
+
 def the_session(db: Connection) -> Session | None:
     row = db.execute("select id from sessions").fetchone()
     return sessions.get(db, SessionId(row["id"])) if row else None
@@ -147,11 +166,11 @@ async def site(tmp_path: Path) -> AsyncIterator[HostSite]:
         yield site
 
 
-async def live_once(folder: Path, site: HostSite, fate: Fate) -> bool:
+async def live_once(folder: Path, site: HostSite, fate: Fate, life: type[Life] = Life) -> bool:
     """Live until the story ends; false if the daemon was killed before."""
     is_alive = True
     try:
-        await Life(folder, site, fate).live()
+        await life(folder, site, fate).live()
     except* (Killed, CommitFailed):
         is_alive = False
     return is_alive
@@ -196,3 +215,33 @@ async def test_whenever_the_daemon_dies_the_next_one_goes_on(
         if not await live_once(folder, site, Fate(die_at)):
             assert await live_once(folder, site, Fate()), die_at
         check(folder)
+
+
+def check_failure(folder: Path) -> None:
+    """Check that the failure was recorded, and that a person is told of it once."""
+    db = sqlite3.connect(folder / "rookery.db")
+    db.row_factory = sqlite3.Row
+    session = the_session(db)
+    assert session
+    assert (session.status, session.reason) == ("failed", "it crashed")
+    recorded = kinds(db)
+    assert (recorded.count("turn-ended"), recorded.count("session-ended")) == (1, 1)
+    told = [(each.kind, each.text) for each in notifications.latest(db, limit=9)]
+    assert told == [("failed", "it crashed")]
+    db.close()
+
+
+@pytest.mark.spec("A5", "H5", "K3")
+async def test_whenever_the_daemon_dies_a_failure_that_ends_its_session_is_told_once(
+    site: HostSite, tmp_path: Path
+) -> None:
+    immortal = Fate()
+    assert await live_once(tmp_path, site, immortal, FailingLife)
+    check_failure(tmp_path)
+
+    for die_at in range(immortal.moments):
+        folder = tmp_path / str(die_at)
+        folder.mkdir()
+        if not await live_once(folder, site, Fate(die_at), FailingLife):
+            assert await live_once(folder, site, Fate(), FailingLife), die_at
+        check_failure(folder)

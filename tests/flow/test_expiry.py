@@ -101,6 +101,52 @@ async def test_a_driven_session_that_is_idle_for_30_minutes_is_ended_and_a_turn_
     assert others == [Status.RUNNING, Status.RUNNING]
 
 
+@pytest.mark.spec("A9", "A7")
+async def test_restarts_of_the_daemon_do_not_make_an_idle_session_live_longer(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as context:
+        driven, in_pane = await add(context, "idle", "sdk"), await add(context, "p", "observed")
+
+        async def restart_after(seconds: float) -> None:
+            world.clock.advance(seconds)
+            await database.write(
+                lambda db: context.journal.append(
+                    db, facts.SessionRecovered(driven), facts.SessionRecovered(in_pane)
+                )
+            )
+            await timers(context).round()
+
+        await restart_after(HOUR / 4)
+        await restart_after(HOUR / 4)
+        still = (await context.session(driven)).ended_by
+        await restart_after(1)
+        ended = (await context.session(driven)).ended_by
+        await restart_after(72 * HOUR)
+        record = await context.session(in_pane)
+    assert (still, ended) == ("", "idle")
+    assert record.status is Status.COMPLETED
+
+
+@pytest.mark.spec("A9", "G5")
+async def test_a_silence_that_is_reported_is_no_activity(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as context:
+        session = await add(context, "silent", "acp")
+        begun = facts.TurnStarted(session, "go")
+        await database.write(lambda db: context.journal.append(db, begun))
+        before = (await context.session(session)).last_activity_at
+        world.clock.advance(15)
+        silent = facts.Noted(session, facts.SILENT, "nothing was reported for 15 s")
+        await database.write(lambda db: context.journal.append(db, silent))
+        unchanged = (await context.session(session)).last_activity_at
+        heartbeat = facts.Noted(session, "retry", "overloaded")
+        await database.write(lambda db: context.journal.append(db, heartbeat))
+        after = (await context.session(session)).last_activity_at
+    assert (unchanged, after) == (before, before + timedelta(seconds=15))
+
+
 @pytest.mark.spec("A8", "K5")
 async def test_a_headless_session_that_only_began_and_has_no_process_is_ended_soon(
     database: ObservedDatabase, world: World

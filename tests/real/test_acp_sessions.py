@@ -41,12 +41,17 @@ def steps(rookery: Rookery) -> list[str]:
         return [step for (step,) in db.execute("select step from messages order by id")]
 
 
+def ways(rookery: Rookery) -> list[str]:
+    with rookery.database() as db:
+        return [way for (way,) in db.execute("select way from messages order by id")]
+
+
 def turns(rookery: Rookery) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = rookery.json("output", "it")["turns"]
     return found
 
 
-@pytest.mark.spec("G1", "G2", "G4", "B1")
+@pytest.mark.spec("G1", "G2", "G4", "G7", "B1")
 def test_prompts_are_answered_and_shown(rookery: Rookery) -> None:
     first = up(rookery, "say: hello")
     second = rookery.run("ask", "it", "tool: Bash ls;; say: Again.").stdout
@@ -60,6 +65,7 @@ def test_prompts_are_answered_and_shown(rookery: Rookery) -> None:
     assert now["last_tool"] == "Bash"
     assert now["native_id"]
     assert steps(rookery) == ["acknowledged", "acknowledged"]
+    assert ways(rookery) == ["acp", "acp"]
 
 
 @pytest.mark.spec("D1", "D2")
@@ -151,6 +157,32 @@ def test_a_crash_of_the_agent_fails_the_session_with_its_reason(rookery: Rookery
     ended = rookery.ended("it")
     assert ended["status"] == "failed"
     assert "SIGKILL" in ended["reason"]
+
+
+@pytest.mark.spec("G2", "I5")
+def test_a_session_of_one_turn_is_reported_as_ended(rookery: Rookery) -> None:
+    done = rookery.run(
+        *("start", "demo", "--runtime", "acp", "--name", "it", "--single-turn", "--wait"),
+        "say: Done.",
+    )
+
+    assert (done.returncode, done.stdout) == (0, "Done.\n")
+    assert done.stderr.startswith("it is ended (it has done its one turn).")
+
+
+@pytest.mark.spec("A5", "G2", "H5")
+def test_a_failure_that_ends_its_session_is_one_notification(cold: Rookery) -> None:
+    cold.configure('[notifications.command]\nrun = ["/bin/true"]\n')
+    cold.up()
+    for name, prompt in (("bad", "fail: bad thing"), ("gone", "crash:")):
+        once = ("--runtime", "acp", "--name", name, "--single-turn", "--wait", prompt)
+        assert cold.run("start", "demo", *once).returncode == 1
+    told = cold.json("notify", "ls")["notifications"]
+
+    assert sorted((each["name"], each["kind"]) for each in told) == [
+        ("bad", "failed"),
+        ("gone", "failed"),
+    ]
 
 
 @pytest.mark.spec("G1")

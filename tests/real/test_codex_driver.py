@@ -233,7 +233,7 @@ async def test_an_error_of_the_api_fails_the_turn_with_its_text(codex: Codex) ->
         over = await program.turn("error: 500 boom")
         again = await program.turn("say: Better.")
 
-        assert over.how == "failed"
+        assert (over.how, over.fails_session) == ("failed", False)
         assert "high demand" in over.reason
         assert "internalServerError" in over.reason
         assert program.of(Noticed)
@@ -251,7 +251,7 @@ async def test_a_killed_app_server_ends_the_turn_and_the_session(codex: Codex) -
         ended = await program.until(Ended)
 
         (over,) = program.of(TurnOver)
-        assert over.how == "failed"
+        assert (over.how, over.fails_session) == ("failed", True)
         assert ended.outcome == "failed"
         assert "SIGKILL" in ended.reason
 

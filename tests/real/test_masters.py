@@ -132,7 +132,7 @@ def test_a_master_hears_that_its_worker_was_interrupted(rookery: Rookery) -> Non
 
     rookery.run("interrupt", "worker")
 
-    eventually(partial(is_recorded, rookery, "was interrupted."))
+    eventually(partial(is_recorded, rookery, "was interrupted by a person."))
     assert len(told(rookery)) == 1
 
 

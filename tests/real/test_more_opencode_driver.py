@@ -201,7 +201,7 @@ async def test_an_error_fails_the_turn_with_its_text_and_a_retry_is_noted(
     async with opencode.driven(model="fake/no-such-model") as program:
         over = await program.turn("say: Not reached.")
 
-        assert over.how == "failed"
+        assert (over.how, over.fails_session) == ("failed", False)
         assert "no-such-model" in over.reason
 
     async with opencode.driven() as program:
@@ -219,6 +219,6 @@ async def test_a_killed_server_ends_the_turn_and_the_session(opencode: OpenCode)
         ended = await program.until(Ended)
 
         (over,) = program.of(TurnOver)
-        assert over.how == "failed"
+        assert (over.how, over.fails_session) == ("failed", True)
         assert ended.outcome == "failed"
         assert "SIGKILL" in ended.reason

@@ -13,6 +13,7 @@ from rookery.drivers.events import (
     Asked,
     Basis,
     Ended,
+    FileChanged,
     PromptTaken,
     TextAdded,
     ToolBegan,
@@ -37,7 +38,9 @@ class ScriptedDriver:
     """Plays a prompt: steps such as ``say: hello`` or ``run: ls``, one in each line.
 
     ``unasked`` and ``granted`` are commands like ``run``, about which no person is asked.
-    ``wait`` goes on until it is interrupted, ``cost: 2`` uses dollars, ``crash: why`` ends it.
+    ``wait`` goes on until it is interrupted, ``cost: 2`` uses dollars, ``crash: why`` ends it,
+    ``fail: why`` ends the turn as failed, ``cut-off: why`` the turn and with it the program,
+    ``edit: path`` changes a file if it may.
     """
 
     pid = None
@@ -71,10 +74,15 @@ class ScriptedDriver:
                 said = await self._take(name, rest, str(number)) or said
         except asyncio.CancelledError:
             self._around.report(TurnOver(said, "interrupted"))
+        except DriverError as error:
+            self._around.report(TurnOver(said, "failed", str(error)))
+        except ConnectionError as error:
+            self._around.report(TurnOver(said, "failed", str(error), fails_session=True))
+            self._over.set_result(Ended("failed", str(error)))
         else:
             self._around.report(TurnOver(said))
 
-    async def _take(self, name: str, rest: str, number: str) -> str:
+    async def _take(self, name: str, rest: str, number: str) -> str:  # noqa: C901 - a table
         match name:
             case "say":
                 self._around.report(TextAdded(rest))
@@ -83,6 +91,8 @@ class ScriptedDriver:
                 return await self._run(rest, number)
             case "unasked" | "granted":
                 return await self._run(rest, number, basis=name)
+            case "edit":
+                return await self._edit(rest, number)
             case "cost":
                 cost = round(float(rest) * 1_000_000)
                 self._around.report(Used(10, 20, cost, cost))
@@ -90,6 +100,10 @@ class ScriptedDriver:
                 await asyncio.Event().wait()
             case "crash":
                 self._over.set_result(Ended("failed", rest))
+            case "fail":
+                raise DriverError(rest)
+            case "cut-off":
+                raise ConnectionError(rest)
             case _:
                 pass
         return ""
@@ -102,6 +116,13 @@ class ScriptedDriver:
         self._around.report(ToolEnded(number, "Bash", result, failed=not answer.allow))
         self._around.report(TextAdded(result))
         return result
+
+    async def _edit(self, path: str, number: str) -> str:
+        self._around.report(ToolBegan(number, "Edit", {"file_path": path}))
+        self._around.report(FileChanged(path, "+new", number))
+        answer = await self._around.ask(Asked(number, "Edit", {"file_path": path}, number))
+        self._around.report(ToolEnded(number, "Edit", failed=not answer.allow))
+        return "edited" if answer.allow else "denied"
 
     async def interrupt(self) -> None:
         if self._turn:

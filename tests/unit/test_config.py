@@ -35,6 +35,11 @@ def test_what_holds_where_nothing_is_set_is_what_the_specification_says(path: Pa
     assert settings.limits == LimitSettings(
         start_deadline=60,
         tmux_sessions=100,
+        driven_sessions=5,
+        driven_idle_minutes=30,
+        budget_usd=5,
+        silence_seconds=15,
+        output_blocks=200,
         inactive_hours=72,
         listed_hours=1,
         kept_sessions=10_000,

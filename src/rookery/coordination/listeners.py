@@ -14,13 +14,14 @@ from rookery.coordination.needs_input import need
 from rookery.coordination.notices import News, queue_news
 from rookery.coordination.wait_cycles import path_back, ring_of
 from rookery.model import facts
-from rookery.model.actors import LISTENERS, Actor
+from rookery.model.actors import LISTENERS, Actor, ActorKind
 from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import Fact, SessionId
 from rookery.model.listeners import (
     ENDED,
     FINISHED,
     INTERRUPTED,
+    INTERRUPTED_BY,
     OBEYED,
     OUT_OF_REACH,
     RING,
@@ -37,7 +38,7 @@ from rookery.model.listeners import (
 )
 from rookery.model.messages import EXPIRY
 from rookery.model.sessions import Session
-from rookery.store import dialogs, listeners, messages, session_families, sessions
+from rookery.store import dialogs, listeners, messages, session_families, sessions, turns
 from rookery.store.database import Database
 from rookery.store.journal import Entry, Journal, Reader
 
@@ -108,8 +109,8 @@ def react(db: Connection, entry: Entry) -> None:  # noqa: C901 - a table
     target, seq = entry.fact.session, entry.seq
     match entry.fact:
         case facts.TurnEnded(_, last_words, how):
-            words = {"interrupted": INTERRUPTED, "failed": TURN_FAILED}.get(how, FINISHED)
-            _fire(db, entry, listeners.of_stop(db, target, seq=seq), words, last_words)
+            if fired := listeners.of_stop(db, target, seq=seq):
+                _fire(db, entry, fired, *_how_stopped(db, entry, how, last_words))
         case facts.InputAsked():
             _notify_of_request(db, entry, entry.fact)
         case facts.CommandTaken(_, parcel):
@@ -151,6 +152,20 @@ def _notify_of_request(db: Connection, entry: Entry, asked: facts.InputAsked) ->
             _notify(db, entry, each, words)
         else:
             _notify_and_remove(db, entry, [each], words)
+
+
+def _how_stopped(
+    db: Connection, entry: Entry, how: facts.How, last_words: str
+) -> tuple[NewsTemplate, str]:
+    """Return the text about the end of a turn, and what it quotes."""
+    if how == "failed":
+        return TURN_FAILED, last_words
+    if how == "finished":
+        return FINISHED, last_words
+    by = turns.interrupted_by(db, entry.fact.session, before=entry.seq)
+    if by is None:
+        return INTERRUPTED, ""
+    return INTERRUPTED_BY, "a person" if by.kind is ActorKind.PERSON else str(by)
 
 
 def _notify_of_withdrawal(

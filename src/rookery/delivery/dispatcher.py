@@ -181,8 +181,7 @@ class Dispatcher:
 
         def confirm(db: Connection) -> None:
             session = sessions.get(db, parcel.recipient)
-            way = session.runtime if session.is_driven else Way.KEYS
-            moved = message_batches.move(db, parcel, Step.SUBMITTED, way=way)
+            moved = message_batches.move(db, parcel, Step.SUBMITTED, way=_way_to(session))
             known = evidence.known(db, session, agent)
             if moved and not beliefs.hooks_report_turns(known):
                 self.journal.append(db, TurnStarted(parcel.recipient, parcel.words))
@@ -265,7 +264,10 @@ class _Log:
     parcel: Parcel
 
     async def note_typed(self) -> None:
-        note = partial(message_batches.move, parcel=self.parcel, step=Step.PASTED, way=Way.KEYS)
+        def note(db: Connection) -> None:
+            way = _way_to(sessions.get(db, self.parcel.recipient))
+            message_batches.move(db, self.parcel, Step.PASTED, way=way)
+
         await self.database.write(note)
 
     async def note_untyped(self) -> None:
@@ -278,3 +280,8 @@ class _Log:
     async def previous(self) -> Parcel | None:
         last = partial(message_batches.last_typed, recipient=self.parcel.recipient)
         return await self.database.read(last)
+
+
+def _way_to(session: Session) -> str:
+    """Return how the runtime of a session gives it messages: a protocol's name, or keys."""
+    return session.runtime if session.is_driven else Way.KEYS

@@ -8,6 +8,9 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+#: The default of ``Start.silence_seconds``.
+SILENCE_SECONDS = 15.0
+
 
 class _Command(Struct, frozen=True, tag_field="do"):
     pass
@@ -24,6 +27,8 @@ class Start(_Command, frozen=True, tag="start"):
     options: Mapping[str, Any]  #: what the driver needs besides; the agent's dialect made it
     is_single_turn: bool = False  #: it is over after its first turn
     budget: int | None = None  #: micro-dollars
+    #: Without an event in a turn, until that is reported.
+    silence_seconds: float = SILENCE_SECONDS
 
 
 class AgentPrompt(_Command, frozen=True, tag="prompt"):

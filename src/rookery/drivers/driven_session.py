@@ -21,6 +21,7 @@ from rookery.drivers.events import (
     Ended,
     Event,
     FellSilent,
+    FileChanged,
     ProcessStarted,
     PromptTaken,
     TextAdded,
@@ -36,9 +37,6 @@ from rookery.processes import Process, descendants, signal_each
 from rookery.supervise import outcome_of
 
 _log = logging.getLogger(__name__)
-
-#: Seconds without any event in the middle of a turn after which that is reported, once.
-SILENCE_SECONDS = 15.0
 
 #: Seconds for an agent to end by itself after it was closed, before it is killed.
 CLOSE_SECONDS = 5.0
@@ -56,6 +54,7 @@ class DrivenSession:
         self._open: dict[str, asyncio.Future[AgentAnswer]] = {}
         self._asked = 0  #: how often the agent has asked
         self._tools: set[str] = set()
+        self._shown_files: dict[str, list[str]] = {}  #: by call; not yet known to be changed
         self._is_up = self._is_in_turn = self._is_over = False
         self._spent = 0
         self._process: int | None = None  #: the agent's, once it was reported
@@ -121,13 +120,13 @@ class DrivenSession:
         if self._process is None and self.driver and (pid := self.driver.pid):
             self._process = pid
             self._events.append(ProcessStarted(pid))
-        for event in events:
-            self._note(event)
+        noted = [self._note(event) for event in events]
         if not isinstance(events[-1], FellSilent):
             self._set_silence_timer()
-        self._events.append(*events)
+        self._events.append(*noted)
 
-    def _note(self, event: Event) -> None:
+    def _note(self, event: Event) -> Event:  # noqa: C901 - a table
+        """Act on an event, and return it with what only the host knows."""
         match event:
             case TextAdded():  # the most frequent one
                 pass
@@ -137,16 +136,27 @@ class DrivenSession:
                 self._is_in_turn = True
             case ToolBegan(call_id):
                 self._tools.add(call_id)
-            case ToolEnded(call_id):
+            case FileChanged(path, call_id=call_id) if call_id in self._tools:
+                # It may be shown before it is allowed.
+                self._shown_files.setdefault(call_id, []).append(path)
+            case FileChanged():
+                return replace(event, is_made=True)
+            case ToolEnded(call_id, failed=failed):
                 self._tools.discard(call_id)
+                paths = self._shown_files.pop(call_id, [])
+                return replace(event, files=tuple(paths)) if paths and not failed else event
             case Used(cost=int(cost)) if cost > 0:  # nothing is given back
                 self._spend(cost)
             case TurnOver():
                 self._is_in_turn = False
                 self._tools.clear()
+                self._shown_files.clear()
                 self._end_after_turn(event)
+                if self._ending and self._ending.outcome == "failed":
+                    return replace(event, fails_session=True)
             case _:
                 pass
+        return event
 
     def _set_silence_timer(self) -> None:
         if self._silence:
@@ -154,14 +164,14 @@ class DrivenSession:
             self._silence = None
         if self._is_in_turn and not (self._tools or self._open or self._is_over):
             loop = asyncio.get_running_loop()
-            silent = FellSilent(SILENCE_SECONDS)
-            self._silence = loop.call_later(SILENCE_SECONDS, self.report, silent)
+            seconds = self.start.silence_seconds
+            self._silence = loop.call_later(seconds, self.report, FellSilent(seconds))
 
     def _spend(self, cost: int) -> None:
-        """End the session once it has used more than its budget."""
+        """End the session once it has used its budget up."""
         self._spent += cost
         budget = self.start.budget
-        if budget is not None and self._spent > budget and self._ending is None:
+        if budget is not None and self._spent >= budget and self._ending is None:
             spent, limit = in_dollars(self._spent), in_dollars(budget)
             reason = f"its budget of {limit:g} USD is used up: it has used {spent:.2f} USD"
             self._ending = Ended("failed", reason, is_over_budget=True)

@@ -72,6 +72,7 @@ class ToolEnded(_Event, frozen=True, tag="tool-ended"):
     result: str = ""  #: what it returned, bounded
     failed: bool = False
     subagent: str = ""
+    files: tuple[str, ...] = ()  #: what it has changed. The host adds them, not the driver
 
 
 class FileChanged(_Event, frozen=True, tag="diff"):
@@ -80,6 +81,7 @@ class FileChanged(_Event, frozen=True, tag="diff"):
     path: str
     diff: str  #: in the unified format
     call_id: str = ""
+    is_made: bool = False  #: its call has ended before. The host says so, not the driver
 
 
 class PlanChanged(_Event, frozen=True, tag="plan"):
@@ -146,6 +148,7 @@ class TurnOver(_Event, frozen=True, tag="turn-over"):
     text: str = ""
     how: Literal["finished", "interrupted", "failed"] = "finished"
     reason: str = ""  #: why it failed
+    fails_session: bool = False  #: the session fails with it; its end says why
 
 
 class Ended(_Event, frozen=True, tag="ended"):

@@ -218,6 +218,10 @@ class ToolUsed(_Fact, frozen=True):
     folder: str = ""  #: the folder that it ran in, if the agent reports it
 
 
+#: The event of a ``Noted`` that says that a driven agent has reported nothing for a while.
+SILENT = "silent"
+
+
 class Noted(_Fact, frozen=True):
     """The agent reported an event that does not change the state: a sign of life."""
 
@@ -270,6 +274,7 @@ class TurnEnded(_Fact, frozen=True):
     how: How = "finished"
     turn: str = ""  #: the agent's own id
     commands: int = 0  #: shell commands that still run in the background
+    fails_session: bool = False  #: the session fails with it, and its end follows
 
 
 class ConversationLeft(_Fact, frozen=True):
@@ -381,7 +386,7 @@ class StartWaited(_Fact, frozen=True):
 
 
 class BudgetExceeded(_Fact, frozen=True):
-    """The session has used more than its budget, and ends."""
+    """The session has used its budget up, and ends."""
 
     reason: str
 

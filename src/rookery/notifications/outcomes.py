@@ -28,6 +28,8 @@ def react(db: Connection, entry: Entry) -> None:  # noqa: C901 - a table
     match entry.fact:
         case facts.InputAsked():
             _note_request(db, entry, entry.fact)
+        case facts.TurnEnded(fails_session=True):
+            pass  # the end that follows is told: one outcome has one notification
         case facts.TurnEnded(session, words, "finished"):
             if not turn_changes.goes_on(db, session) and not _has_parent(db, session):
                 _add(db, entry, NotificationKind.FINISHED, _turn(db, entry), words)
@@ -36,7 +38,8 @@ def react(db: Connection, entry: Entry) -> None:  # noqa: C901 - a table
         case facts.SessionEnded(session):
             ended = sessions.get(db, session)
             if ended.status is Status.FAILED:
-                _add(db, entry, NotificationKind.FAILED, END, first_line(ended.reason))
+                reason = first_line(ended.reason)
+                _add(db, entry, kind_of_failure(reason), END, reason)
         case facts.OverlapFound(_, other, path):
             name = sessions.get(db, SessionId(other)).name
             text = f"{name} also changed {path}"

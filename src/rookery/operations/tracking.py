@@ -11,7 +11,7 @@ from rookery.model.beliefs import Confidence, confidence
 from rookery.model.evidence import Evidence
 from rookery.model.lifecycle import as_lifecycle, as_state
 from rookery.model.scopes import Need
-from rookery.model.sessions import Session
+from rookery.model.sessions import HEADLESS, Session
 from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.lost_terminals import without_terminal
@@ -121,5 +121,5 @@ def _tracked(session: Session) -> Tracked:
         toolCount=session.tool_count,
         agent=session.agent,
         name=session.name,
-        lifecycle=as_lifecycle(session.status, headless=not session.has_terminal),
+        lifecycle=as_lifecycle(session.status, headless=session.runtime == HEADLESS),
     )

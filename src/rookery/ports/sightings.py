@@ -69,6 +69,7 @@ class Reported:
     permission_mode: str = ""  #: the current mode, if it is told
     process: str | None = None  #: the agent's process, if it is told: its pid and start time
     total_cost: int | None = None  #: the agent's own running total, in micro-dollars
+    edited: tuple[str, ...] = ()  #: the paths of files that it has changed
     #: Its position in the stream, which is recorded once; a runtime may report it again.
     number: int = 0
     at: datetime | None = None  #: when it happened

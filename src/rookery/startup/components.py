@@ -118,6 +118,7 @@ class Parts:
                 home.driver_record,
             ),
             clock,
+            silence_seconds=limits.silence_seconds,
         )
         held: dict[str, HoldingRuntime] = {
             OBSERVED: observed,

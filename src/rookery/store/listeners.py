@@ -20,7 +20,8 @@ _STOPPED = """ and until in ('stop', 'any') and (message is null or exists (
     select 1 from messages join turns on turns.parcel = messages.parcel
     where messages.id = listeners.message and messages.acknowledged_by < :seq
     and turns.ended_at is not null))"""
-_ASKED = " and until <> 'end' and asked <> :request"
+_ASKED = """ and until <> 'end' and not exists (
+    select 1 from told where told.request = :request and told.session = caller)"""
 _OBEYED = " and message in (select id from messages where parcel = :parcel)"
 _UNHEARD = " and (select step from messages where id = message) in ('unsure', 'failed')"
 _LASTING = "select * from listeners where is_lasting and :session in (caller, target)"
@@ -93,12 +94,8 @@ def of_stop(db: Connection, target: SessionId, *, seq: int) -> list[Listener]:
 
 
 def of_asking(db: Connection, target: SessionId, *, seq: int, request: str) -> list[Listener]:
-    """Return the listeners to notify of a request; each is notified of a request once."""
-    asked = _find(db, _OF_TARGET + _ASKED, target=target, seq=seq, request=request)
-    db.execute(
-        "update listeners set asked = ? where target = ? and since < ?", (request, target, seq)
-    )
-    return asked
+    """Return the listeners to notify of a request: those that were not told of it before."""
+    return _find(db, _OF_TARGET + _ASKED, target=target, seq=seq, request=request)
 
 
 def of_doubt(db: Connection, target: SessionId, *, seq: int) -> list[Listener]:

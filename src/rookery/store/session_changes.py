@@ -75,7 +75,8 @@ def project(
             pass
     is_same = after == before.state
     if is_same and (origin, background) == (before.input_origin, before.background):
-        _note_activity(db, fact, now)
+        if not _is_of_daemon(fact, before):
+            _note_activity(db, fact, now)
     else:
         set_since = None if is_same else now
         values = (
@@ -121,6 +122,21 @@ def _note_activity(db: Connection, fact: Fact, now: str) -> None:
     else:
         query = "update sessions set last_activity_at = ? where id = ?"
         db.execute(query, (now, fact.session))
+
+
+def _is_of_daemon(fact: Fact, before: SessionRow) -> bool:
+    """Return whether only Rookery did something: its restart, or a note of a silence.
+
+    If that counted as activity, each restart would lengthen the life of an idle session. Of a
+    headless one, whose hooks may be lost without a daemon, it means that its process runs.
+    """
+    match fact:
+        case facts.SessionRecovered():
+            return before.runtime != HEADLESS
+        case facts.Noted(event=facts.SILENT):
+            return True
+        case _:
+            return False
 
 
 def note_first_prompt(db: Connection, session: SessionId, prompt: str) -> None:

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from sqlite3 import Connection, Row
 
+from rookery.model.actors import Actor
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId
 from rookery.model.sessions import Turn
 from rookery.store.timestamps import read_stamp
+
+#: Entries before the end of a turn that are searched for the one that interrupted it.
+MAX_SEARCHED_ENTRIES = 1_000
 
 #: Characters of a prompt or answer that are kept; the agent's transcript has the rest.
 MAX_TEXT_CHARACTERS = 64_000
@@ -79,6 +83,23 @@ def last_ended(db: Connection, session: SessionId) -> int | None:
         (session,),
     ).fetchone()
     return int(row["started_by"]) if row else None
+
+
+def interrupted_by(db: Connection, session: SessionId, *, before: int) -> Actor | None:
+    """Return who had keys pressed in the turn that ended with the entry ``before``.
+
+    None if only the agent's own terminal may know. Only the last entries are searched, because
+    they have no index by session.
+    """
+    began = last_ended(db, session) or 0
+    row = db.execute(
+        "select json_extract(body, '$.by') as by from entries where seq > ? and seq < ?"
+        " and session = ? and kind = 'keys-pressed'"
+        " and coalesce(json_extract(body, '$.request'), '') = ''"
+        " order by seq desc limit 1",
+        (max(began, before - MAX_SEARCHED_ENTRIES), before, session),
+    ).fetchone()
+    return Actor.read(row["by"]) if row else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from functools import partial
 from sqlite3 import Connection
 from typing import TypeAlias, assert_never
 
+from rookery.coordination.overlaps import note_edits
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.ports.sightings import (
@@ -23,8 +24,10 @@ from rookery.sessions import record_end
 from rookery.store import blocks, driven_streams, evidence, senders, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
+from rookery.tracking.edited_files import EditedFileFinder
 from rookery.tracking.prices import Prices, with_estimate
 from rookery.tracking.protocol_requests import ProtocolRequests
+from rookery.tracking.stream_edits import StreamEditFinder, StreamEdits
 
 #: What is seen of a driven session, and of no other.
 StreamSighting: TypeAlias = (
@@ -41,13 +44,14 @@ class StreamReports:
     journal: Journal
     requests: ProtocolRequests
     prices: Prices = field(default_factory=dict)  #: for agents that report tokens and no cost
+    edited_files: EditedFileFinder = field(default_factory=EditedFileFinder)
 
     async def record(self, sighting: StreamSighting) -> None:
         match sighting:
             case Reported() | TextsReported():
-                await self.database.write(partial(self._record_all, reports=(sighting,)))
+                await self._record_reports((sighting,))
             case ReportedTogether(reports):
-                await self.database.write(partial(self._record_all, reports=reports))
+                await self._record_reports(reports)
             case AgentAsked():
                 await self.requests.decide(sighting)
             case AgentStoppedAsking():
@@ -57,7 +61,13 @@ class StreamReports:
             case _:
                 assert_never(sighting)
 
-    def _record_all(self, db: Connection, reports: Sequence[Report]) -> None:
+    async def _record_reports(self, reports: Sequence[Report]) -> None:
+        edits = await StreamEditFinder(self.database, self.edited_files).find(reports)
+        await self.database.write(partial(self._record_all, reports=reports, edits=edits))
+
+    def _record_all(
+        self, db: Connection, reports: Sequence[Report], edits: StreamEdits
+    ) -> None:
         """Record events of several sessions, each unless it was recorded before."""
         by_session: dict[SessionId, list[Report]] = {}
         for each in reports:
@@ -67,6 +77,7 @@ class StreamReports:
             new = [each for each in told if each.number > recorded or not each.number]
             if new:
                 self._record_of_session(db, session, new, recorded)
+                self._note_edits(db, new, edits)
 
     def _record_of_session(
         self, db: Connection, session: SessionId, reports: Sequence[Report], recorded: int
@@ -84,6 +95,15 @@ class StreamReports:
                 detail = type(each.facts[-1]).__name__
         driven_streams.advance(db, session, max(each.number for each in reports))
         evidence.note_state(db, session, "stream", at=at, detail=detail)
+
+    def _note_edits(
+        self, db: Connection, reports: Sequence[Report], edits: StreamEdits
+    ) -> None:
+        """Record the files that events report as changed, and overlaps with other sessions."""
+        for each in reports:
+            if files := edits.get((each.session, each.number)):
+                at = each.at or self.journal.clock.now()
+                note_edits(db, self.journal, each.session, files, at=at)
 
     def _record(self, db: Connection, report: Reported, *, at: datetime) -> None:
         """Record an event with all its effects."""

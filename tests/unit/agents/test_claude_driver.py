@@ -76,7 +76,7 @@ async def test_a_line_that_is_no_json_ends_the_session_with_the_line(
         pid = _pid(driven)
 
     reason = "Claude Code wrote a line that is not JSON: {what"
-    assert turn == TurnOver("a", "failed", reason)
+    assert turn == TurnOver("a", "failed", reason, fails_session=True)
     assert ended == Ended("failed", reason)
     assert pid
     assert not psutil.pid_exists(pid)
@@ -91,7 +91,7 @@ async def test_a_program_that_dies_in_a_turn_fails_the_turn_and_the_session(
         ended = await driven.ended()
 
     reason = "Claude Code exited with status 3: it gives up"
-    assert driven.of(TurnOver) == [TurnOver("a", "failed", reason)]
+    assert driven.of(TurnOver) == [TurnOver("a", "failed", reason, fails_session=True)]
     assert ended == Ended("failed", reason)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from rookery.agents.claude.driver.messages import UNPROMPTED, MessageReader
 from rookery.drivers.events import (
@@ -23,6 +24,8 @@ from rookery.drivers.events import (
 from rookery.drivers.result_texts import MAX_RESULT_CHARACTERS
 
 Message = dict[str, Any]
+
+CUT_OFF = TurnOver("", "failed", "gone", fails_session=True)
 
 
 def text(words: str, **more: object) -> Message:
@@ -147,7 +150,7 @@ def test_a_turn_that_a_report_continues_can_still_fail(talk: Conversation) -> No
     talk.begin()
     talk.hear(result("Started it."), NOTICE, text("I look."), call("c"))
 
-    assert list(talk.reader.end("gone")) == [TurnOver("", "failed", "gone")]
+    assert list(talk.reader.end("gone")) == [CUT_OFF]
 
 
 def test_a_report_after_the_turn_begins_one(talk: Conversation) -> None:
@@ -223,7 +226,7 @@ def test_a_program_that_ends_ends_its_turn_once(talk: Conversation) -> None:
     talk.begin()
     talk.hear(text("I begin."))
 
-    assert list(talk.reader.end("gone")) == [TurnOver("I begin.", "failed", "gone")]
+    assert list(talk.reader.end("gone")) == [structs.replace(CUT_OFF, text="I begin.")]
     assert list(talk.reader.end("gone")) == []
 
 

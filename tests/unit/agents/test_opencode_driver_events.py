@@ -2,9 +2,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from rookery.agents.opencode.driver.events import OpenCodeEvents, error_text
+from rookery.agents.opencode.driver.server import OpenCodeDriver
+from rookery.drivers.commands import AgentAnswer
+from rookery.drivers.driver import DriverLaunch
 from rookery.drivers.events import (
     Asked,
     Event,
@@ -186,3 +192,29 @@ def test_a_permission_for_an_unknown_call_is_asked_with_what_is_known() -> None:
     assert events.asked("permission.asked", asks) == Asked(
         "per", "edit", {"filepath": "/a", "patterns": ["a"]}
     )
+
+
+class Listening:
+    """Keeps what a driver reports."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def report(self, *events: Event) -> None:
+        self.events += events
+
+    async def ask(self, asked: Asked) -> AgentAnswer:
+        raise AssertionError(asked)
+
+
+@pytest.mark.spec("A5")
+def test_a_server_that_ends_in_a_turn_fails_the_turn_and_with_it_the_session() -> None:
+    context = Listening()
+    driver = OpenCodeDriver(DriverLaunch("s", (), {}, Path(), {}), context)
+    driver._events = events = OpenCodeEvents(SESSION)  # noqa: SLF001 - without a server
+    events.expect("one")
+    read(events, user("m1"), prompt("m1", "one"))
+
+    driver._cut_off("gone")  # noqa: SLF001 - what it does when its server has ended
+
+    assert context.events == [TurnOver("", "failed", "gone", fails_session=True)]

@@ -6,6 +6,7 @@ import json
 from sqlite3 import Connection
 from typing import Any
 
+import anyio
 import pytest
 
 from rookery.api import events
@@ -20,6 +21,7 @@ from rookery.api.events import (
     StreamEvent,
     _event,
     _page,
+    follow,
     recall,
 )
 from rookery.model.facts import KINDS, InputAsked, Noted, RelayJoined
@@ -95,6 +97,35 @@ async def test_who_asks_for_the_distant_past_does_not_have_all_of_it_read_at_onc
 
     assert [found[0].seq, len(found)] == [1, PAGE]
     assert sum(read) <= KEPT + 2 * PAGE
+
+
+class LateRing(RecentEvents):
+    """Between its first read and the answer to it, another entry is committed."""
+
+    def __init__(self, database: ObservedDatabase, journal: Journal) -> None:
+        super().__init__(database)
+        self.late = [lambda db: journal.append(db, Noted(WORKER, "late"))]
+
+    async def after(self, seq: int) -> list[StreamEvent]:
+        found = await super().after(seq)
+        if not found and self.late:
+            await self.database.write(self.late.pop())
+        return found
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("I4")
+async def test_an_entry_that_is_committed_right_after_the_read_is_not_missed(
+    database: ObservedDatabase, journal: Journal
+) -> None:
+    await database.write(lambda db: settle_in(db, journal))
+    last = (await RecentEvents(database).after(0))[-1].seq
+    ring, desk = LateRing(database, journal), Desk(database, journal)
+
+    with anyio.fail_after(5):
+        event = await anext(follow(desk.context, ring, Caller(PERSON), last))
+
+    assert (event.seq, event.name) == (last + 1, "noted")
 
 
 class Past:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 
@@ -10,6 +11,7 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from rookery.api.rpc.catalog import GATEWAY_METHODS
+from rookery.model.blocks import Block, BlockKind
 from rookery.model.facts import (
     Fact,
     SessionEnded,
@@ -19,6 +21,7 @@ from rookery.model.facts import (
     UsageReported,
 )
 from rookery.operations.foreground import TERMINAL
+from rookery.store import blocks
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
@@ -171,6 +174,46 @@ async def test_the_last_lines_of_all_answers_are_its_output(
     assert every["result"] == "[1mthree\n\nfive"
     assert (every["durationMs"], every["duration"]) == (3_700_000, "1h 1m")
     assert (every["id"], every["name"], every["status"]) == (ANNA, ANNA, "running")
+
+
+@pytest.mark.spec("I3", "G4")
+async def test_texts_between_tools_are_output_while_the_turn_runs(
+    desk: Desk, client: RpcClient, clock: FakeClock
+) -> None:
+    await answer(desk, "before")
+    said = (
+        Block(BlockKind.TEXT, "I look."),
+        Block(BlockKind.TOOL_CALL, "ls", "Bash", "1"),
+        Block(BlockKind.TOOL_RESULT, "a file", "Bash", "1"),
+        Block(BlockKind.TEXT, "I have\nlooked."),
+    )
+    await happen(desk, TurnStarted(ANNA, "look"))
+    append = partial(blocks.append, session=ANNA, blocks=said, at=clock.now())
+    await desk.database.write(append)
+
+    found = await client.result("claude-code.output", session=ANNA)
+
+    assert found["lines"] == ["before", "I look.", "I have", "looked."]
+    assert found["result"] == "before"
+
+
+@pytest.mark.spec("I3", "G4")
+async def test_full_shows_what_the_lines_and_the_last_blocks_leave_out(
+    desk: Desk, client: RpcClient, clock: FakeClock
+) -> None:
+    kept = desk.context.settings.limits.output_blocks
+    said = [Block(BlockKind.TEXT, str(number)) for number in range(2 * kept + 1)]
+    append = partial(blocks.append, session=ANNA, blocks=said, at=clock.now())
+    await desk.database.write(append)
+
+    last = await client.result("claude-code.output", session=ANNA)
+    many = await client.result("claude-code.output", session=ANNA, lines=kept + 1)
+    every = await client.result("claude-code.output", session=ANNA, full=True)
+
+    assert (last["lineCount"], last["lines"][0]) == (50, str(2 * kept - 49))
+    assert (many["lineCount"], many["lines"][0]) == (kept + 1, str(kept))
+    assert every["lines"] == [each.text for each in said]
+    assert every["lineCount"] == 2 * kept + 1
 
 
 async def test_50_lines_are_shown_unless_another_number_is_given(

@@ -91,6 +91,20 @@ def test_another_request_is_told_as_well(office: Office) -> None:
 
 
 @pytest.mark.spec("E2")
+def test_with_two_open_requests_each_is_told_once_however_often_it_is_reported(
+    office: Office,
+) -> None:
+    office.listen(ANNA, WORKER)
+    office.listen(BERT, WORKER, repeat=True)
+
+    for request in ("r1", "r2", "r1", "r2", "r1"):
+        office.happen(facts.InputAsked(WORKER, "permission", f"May it {request}?", request))
+
+    told = [(caller, words.split("?")[0].split()[-1]) for caller, words in office.told()]
+    assert sorted(told) == [(ANNA, "r1"), (ANNA, "r2"), (BERT, "r1"), (BERT, "r2")]
+
+
+@pytest.mark.spec("E2")
 @pytest.mark.parametrize(
     ("ending", "how"),
     [
@@ -134,6 +148,29 @@ def test_a_turn_that_did_not_finish_is_told_as_such(
     assert office.told() == [(ANNA, f'Session worker on here "worker\'s work" {how} {READ}')]
 
 
+@pytest.mark.spec("E2")
+@pytest.mark.parametrize(
+    ("pressed", "how"),
+    [
+        ([facts.KeysPressed(WORKER, "Escape", "person")], " by a person."),
+        ([facts.KeysPressed(WORKER, "Escape", "session bert")], " by session bert."),
+        ([facts.KeysPressed(WORKER, "1", "person", "request")], "."),
+        ([facts.KeysPressed(BERT, "Escape", "person")], "."),
+    ],
+)
+def test_an_interruption_is_told_with_the_one_that_asked_for_it(
+    office: Office, pressed: list[Fact], how: str
+) -> None:
+    office.listen(ANNA, WORKER)
+    earlier = facts.KeysPressed(WORKER, "Escape", "person")
+
+    office.happen(earlier, facts.TurnStarted(WORKER, "go"), *pressed)
+    office.happen(facts.TurnEnded(WORKER, "Half an answer", "interrupted"))
+
+    said = f'Session worker on here "worker\'s work" was interrupted{how} {READ}'
+    assert office.told() == [(ANNA, said)]
+
+
 @pytest.mark.spec("E3")
 def test_a_caller_that_ended_waits_for_nothing(office: Office) -> None:
     office.listen(ANNA, WORKER)
@@ -175,6 +212,23 @@ def test_who_asked_is_told_of_the_turn_that_took_the_words_up(office: Office) ->
     early = office.told()
     parcel = office.paste(WORKER)
     office.happen(facts.TurnStarted(WORKER, parcel.words), facts.TurnEnded(WORKER))
+
+    assert early == []
+    assert office.told() == [(ANNA, FINISHED)]
+
+
+@pytest.mark.spec("E7")
+def test_words_that_came_during_a_turn_are_answered_by_the_turn_that_they_become(
+    office: Office,
+) -> None:
+    office.ask(ANNA, WORKER, "Build it.")
+    parcel = office.paste(WORKER)
+    office.happen(facts.TurnStarted(WORKER, "its person's words", "t1"))
+    office.happen(facts.TurnStarted(WORKER, parcel.words, "t1"))
+
+    office.happen(facts.TurnEnded(WORKER, "First.", turn="t1"), facts.QueueTaken(WORKER))
+    early = office.told()
+    office.happen(facts.TurnEnded(WORKER, "Built."))
 
     assert early == []
     assert office.told() == [(ANNA, FINISHED)]

@@ -135,6 +135,44 @@ async def test_one_who_was_not_told_learns_nothing_of_a_question(
     assert len(refusals) == 1
 
 
+@pytest.mark.spec("K5")
+@pytest.mark.parametrize(
+    ("caller", "refusal"),
+    [
+        ("brother", "only a session that was notified of the question may answer it"),
+        ("child", "only a session that was notified of the question may answer it"),
+        (WORKER, "a session may not answer its own questions"),
+    ],
+)
+async def test_of_a_family_only_told_sessions_and_ancestors_answer_a_question(
+    database: ObservedDatabase, clock: FakeClock, caller: str, refusal: str
+) -> None:
+    desk = await office(database, clock, parent=True)
+    await desk.settle("brother", parent=ANNA)
+    await desk.settle("child", parent=WORKER)
+    request = await ask_for_colour(desk)
+    asked = SendArguments(session_id=WORKER, answer_to=request, message="2")
+
+    with pytest.raises(Forbidden, match=refusal):
+        await send_message(Tools(desk.context, session_caller(SessionId(caller))), asked)
+
+    assert await outcome(desk, request) == (Verdicts.OPEN, [])
+
+
+@pytest.mark.spec("K5")
+async def test_an_ancestor_answers_a_question_without_being_told(
+    database: ObservedDatabase, clock: FakeClock
+) -> None:
+    desk = await office(database, clock, parent=True)
+    await desk.ask("unlisten", target=WORKER, caller=ANNA)
+    request = await ask_for_colour(desk)
+    asked = SendArguments(session_id=WORKER, answer_to=request, message="2")
+
+    await send_message(Tools(desk.context, session_caller(ANNA)), asked)
+
+    assert await outcome(desk, request) == (Verdicts.ANSWERED, [("Blue",)])
+
+
 @pytest.mark.spec("D6", "K5")
 async def test_whether_it_shall_go_on_is_for_its_person_to_say(
     database: ObservedDatabase, clock: FakeClock

@@ -159,7 +159,7 @@ async def test_a_program_that_is_killed_in_a_turn_fails_turn_and_session(
         ended = await session.ended()
     assert ended == Ended("failed", "its program was killed by SIGKILL")
     (over,) = of(TurnOver, session.events)
-    assert over.how == "failed"
+    assert (over.how, over.fails_session) == ("failed", True)
     assert session.events.index(over) < session.events.index(ended)
 
 

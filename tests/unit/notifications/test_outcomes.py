@@ -79,6 +79,18 @@ def test_an_end_that_the_user_asked_for_is_not_told(observer: Observer) -> None:
     assert observer.told == [(WORKER, "failed", "signal 9")]
 
 
+@pytest.mark.spec("A5", "H5")
+def test_the_end_of_a_session_that_fails_with_its_turn_is_told_and_the_turn_is_not(
+    observer: Observer,
+) -> None:
+    observer.happen(facts.TurnStarted(ANNA, "go"))
+    observer.happen(facts.TurnEnded(ANNA, "API error", "failed", fails_session=True))
+    between = observer.told
+    observer.happen(facts.SessionEnded(ANNA, "usage limit reached\nmore", "failed"))
+
+    assert (between, observer.told) == ([], [(ANNA, "limit", "usage limit reached")])
+
+
 def test_the_same_request_is_told_once_however_often_it_is_reported(observer: Observer) -> None:
     for words in ("A dialog is open.", "May it use Bash? ls"):
         observer.happen(facts.InputAsked(ANNA, "permission", words, "r1"))

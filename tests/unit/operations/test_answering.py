@@ -7,7 +7,8 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery.model.errors import CommandRefused, RequestAmbiguous
+from rookery.config import PermissionSettings, Settings
+from rookery.model.errors import CommandRefused, Forbidden, RequestAmbiguous
 from rookery.model.facts import SessionId
 from rookery.model.permissions import Call, Question, Request, RequestId
 from rookery.model.screens import Dialog
@@ -17,7 +18,7 @@ from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
 from tests.support.fakes.clock import FakeClock
-from tests.support.operations import Desk
+from tests.support.operations import Desk, session_caller
 
 pytestmark = pytest.mark.anyio
 
@@ -181,3 +182,50 @@ async def test_a_dialog_in_a_terminal_out_of_reach_is_answered_where_it_is(
         await desk.ask("answer_permission", permission=request, decision=decision)
 
     assert (await desk.ask("permission", permission=request)).outcome == "open"
+
+
+@pytest.mark.spec("D3", "K5")
+@pytest.mark.parametrize(
+    ("caller", "parents_may_answer", "refusal"),
+    [
+        ("parent", True, ""),
+        ("grandparent", True, ""),
+        ("parent", False, "sessions may not answer requests"),
+        (WORKER, True, "only answer for sessions that it started"),
+        ("child", True, "only answer for sessions that it started"),
+        ("sibling", True, "only answer for sessions that it started"),
+    ],
+)
+async def test_a_session_never_answers_for_itself_or_an_ancestor_and_for_others_only_if_it_may(
+    database: Database,
+    clock: FakeClock,
+    caller: str,
+    *,
+    parents_may_answer: bool,
+    refusal: str,
+) -> None:
+    permissions = PermissionSettings(parents_may_answer=parents_may_answer)
+    settings = Settings(permissions=permissions)
+    desk = Desk(database, Journal("here", clock, readers={}), settings)
+    await desk.settle("grandparent")
+    await desk.settle("parent", parent=SessionId("grandparent"))
+    await desk.settle(WORKER, parent=SessionId("parent"))
+    await desk.settle("sibling", parent=SessionId("parent"))
+    await desk.settle("child", parent=WORKER)
+    request = await ask(desk, "make")
+    answer = partial(
+        desk.ask,
+        "answer_permission",
+        by=session_caller(SessionId(caller)),
+        permission=request,
+        decision="allow",
+    )
+
+    if refusal:
+        with pytest.raises(Forbidden, match=refusal):
+            await answer()
+    else:
+        await answer()
+
+    found = await database.read(partial(requests.get, request=request))
+    assert found.outcome == ("open" if refusal else "allowed")

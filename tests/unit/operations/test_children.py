@@ -17,8 +17,8 @@ from rookery.agent_settings import AgentSettings
 from rookery.agents.catalog import AGENTS
 from rookery.config import Settings, Trust
 from rookery.model.autonomy import Autonomy, HeldMode, mode_within
-from rookery.model.errors import BadInput, Forbidden, NameTaken, RateExceeded
-from rookery.model.facts import SessionEnded
+from rookery.model.errors import BadInput, Forbidden, LimitReached, NameTaken, RateExceeded
+from rookery.model.facts import SessionEnded, SessionId
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import CommandLine, LaunchSpec
@@ -275,6 +275,37 @@ async def test_trust_can_let_a_session_start_others_anywhere(
     made = await desk.ask("start", by=by, agent="demo", project=str(tmp_path))
 
     assert made.parent == "planner"
+
+
+@pytest.mark.anyio
+async def test_sessions_start_others_up_to_3_generations(desk: Desk, tmp_path: Path) -> None:
+    last = await desk.settle("of-a-person", tmp_path)
+    words: dict[str, Any] = {"agent": "demo", "project": str(tmp_path)}
+
+    for _ in range(3):
+        last = (await desk.ask("start", by=session_caller(last), **words)).id
+    with pytest.raises(LimitReached, match="3 generations"):
+        await desk.ask("start", by=session_caller(last), **words)
+
+
+@pytest.mark.anyio
+async def test_a_session_has_20_live_descendants_at_most(desk: Desk, tmp_path: Path) -> None:
+    planner = await desk.settle("planner", tmp_path)
+    child = await desk.settle("child", tmp_path, parent=planner)
+    await desk.settle("grandchild", tmp_path, parent=child)
+    for number in range(17):
+        await desk.settle(f"kid-{number}", tmp_path, parent=planner)
+    start = partial(
+        desk.ask, "start", by=session_caller(planner), agent="demo", project=str(tmp_path)
+    )
+
+    await start()
+    with pytest.raises(LimitReached, match="20 descendants"):
+        await start()
+    ended = SessionEnded(SessionId("kid-0"), "exit")
+    await desk.database.write(lambda db: desk.journal.append(db, ended))
+
+    assert (await start()).parent == planner
 
 
 @pytest.mark.anyio

@@ -78,6 +78,20 @@ async def test_whom_one_only_talks_with_cannot_be_put_into_another_relay(desk: D
     assert spoken.recipient == VICTIM
 
 
+@pytest.mark.spec("K1")
+async def test_only_a_person_sends_text_to_a_plain_program_which_would_run_it(
+    desk: Desk,
+) -> None:
+    await desk.settle("repl", agent="shell", parent=EVIL)
+
+    with pytest.raises(Forbidden, match="only a person may send it one"):
+        await desk.ask("send", by=session_caller(EVIL), session="repl", words="rm -r .")
+    by_session = await desk.ask("send", by=session_caller(EVIL), session=KID, words="Hello.")
+    by_person = await desk.ask("send", session="repl", words="ls")
+
+    assert (by_session.recipient, by_person.recipient) == (KID, "repl")
+
+
 @pytest.mark.spec("F1")
 async def test_a_closed_relay_gives_no_reach_any_more(desk: Desk) -> None:
     by = session_caller(EVIL)

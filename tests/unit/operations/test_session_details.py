@@ -122,3 +122,18 @@ async def test_turns_have_their_tool_calls_if_they_are_requested(desk: Desk) -> 
     assert plain.tools == []
     (call,) = whole.tools
     assert (call.turn, call.tool, call.argument) == (whole.turns[0].number, "Bash", "make")
+
+
+@pytest.mark.spec("C6", "A2")
+@pytest.mark.parametrize(
+    ("runtime", "lifecycle"),
+    [("tmux", "active"), ("observed", "active"), ("acp", "active"), ("headless", "headless")],
+)
+async def test_only_a_session_of_the_headless_runtime_is_headless_for_other_tools(
+    desk: Desk, runtime: str, lifecycle: str
+) -> None:
+    await desk.settle(KID, runtime=runtime)
+
+    tracked = await desk.ask("track")
+
+    assert {each.name: each.lifecycle for each in tracked.sessions}["kid"] == lifecycle

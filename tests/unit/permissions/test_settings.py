@@ -43,6 +43,7 @@ CONFIGURATION = """
 [limits]
 driven_sessions = 28
 driven_idle_minutes = 29
+silence_seconds = 30
 start_deadline = 11
 queued_messages = 12
 queued_kb = 13
@@ -156,6 +157,10 @@ REACHED: dict[str, tuple[Callable[[Reached], object], object]] = {
     "limits.driven_idle_minutes": (
         lambda parts: spans(parts).driven_idle,
         timedelta(minutes=29),
+    ),
+    "limits.silence_seconds": (
+        lambda parts: parts.built.runtimes(WallClock()).driven.silence_seconds,
+        30,
     ),
     "limits.queued_messages": (lambda parts: parts.kept.queued_messages, 12),
     "limits.queued_kb": (lambda parts: parts.kept.queued_bytes, 13_000),

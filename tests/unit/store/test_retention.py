@@ -246,6 +246,22 @@ def test_a_session_is_kept_as_long_as_one_that_its_rules_bind(
     assert everyone(db) == []
 
 
+@pytest.mark.spec("A10", "D1")
+@pytest.mark.parametrize("tie", ["parent", "continues"])
+def test_of_those_that_ended_the_parents_of_kept_ones_are_kept(
+    db: Connection, journal: Journal, clock: FakeClock, tie: str
+) -> None:
+    end_one_after_the_other(db, journal, clock, "first", "unrelated")
+    sessions.add(db, make(journal, "child", **{tie: SessionId("first")}))
+    clock.advance(1)
+    journal.append(db, facts.SessionEnded(SessionId("child"), "exit"))
+
+    while retention.forget_sessions(db, keep=1):
+        pass
+
+    assert everyone(db) == ["child", "first"]
+
+
 def end_one_after_the_other(
     db: Connection, journal: Journal, clock: FakeClock, *names: str
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,14 +19,15 @@ from rookery.api.rpc.gateway_shapes import (
     SessionsArguments,
 )
 from rookery.api.rpc.methods import RpcCaller
-from rookery.model.sessions import Session, Turn
+from rookery.model.blocks import BlockKind, StoredBlock
+from rookery.model.sessions import Session
+from rookery.operations.blocks import MAX_BLOCKS, Blocks
 from rookery.operations.foreground import Foregrounds
 from rookery.operations.sessions import Sessions, Turns
 from rookery.presentation.texts import plain
 from rookery.store import sessions as stored_sessions
 
-#: Turns whose answers are searched for lines.
-MAX_TURNS = 10_000
+_TEXTS = (BlockKind.TEXT,)
 
 
 async def list_sessions(caller: RpcCaller, params: SessionsArguments) -> SessionItems:
@@ -55,13 +57,11 @@ async def kill(caller: RpcCaller, params: OneSessionArguments) -> KilledSession:
 
 
 async def show_output(caller: RpcCaller, params: OutputArguments) -> SessionOutput:
-    """Show the last lines that a session has answered."""
-    wanted = MAX_LINES if params.full else params.lines
-    # An answer has at least one line.
-    last = min(wanted, MAX_TURNS)
-    found: Turns = await caller.ask("turns", session=params.target, last=last)
+    """Show the last lines that a session has said, also in a turn that runs."""
+    # Of the last two turns, only the later one can still run.
+    found: Turns = await caller.ask("turns", session=params.target, last=2)
     session = found.session
-    lines = _lines(found.turns)[-wanted:]
+    lines = await (_all_lines(caller, session) if params.full else _last_lines(caller, params))
     ended = [turn for turn in found.turns if turn.ended_at]
     milliseconds = duration_of(session, caller.context.journal.clock.now())
     return SessionOutput(
@@ -77,8 +77,27 @@ async def show_output(caller: RpcCaller, params: OutputArguments) -> SessionOutp
     )
 
 
-def _lines(turns: Collection[Turn]) -> list[str]:
-    return [line for turn in turns for line in plain(turn.answer).splitlines()]
+async def _last_lines(caller: RpcCaller, params: OutputArguments) -> list[str]:
+    last = min(params.lines, MAX_BLOCKS)  # a text has at least one line
+    found: Blocks = await caller.ask("blocks", session=params.target, last=last, kinds=_TEXTS)
+    return _lines(found.blocks)[-params.lines :]
+
+
+async def _all_lines(caller: RpcCaller, session: Session) -> list[str]:
+    """Return all lines, page by page; of too many, the last ones."""
+    lines = deque[str](maxlen=MAX_LINES)
+    up_to, count = 0, 1
+    while up_to < count:
+        found: Blocks = await caller.ask(
+            "blocks", session=session.id, after=up_to, kinds=_TEXTS
+        )
+        lines.extend(_lines(found.blocks))
+        up_to, count = found.up_to, found.count
+    return [*lines]
+
+
+def _lines(blocks: Collection[StoredBlock]) -> list[str]:
+    return [line for each in blocks for line in plain(each.text).splitlines()]
 
 
 def _item(

@@ -129,7 +129,7 @@ class AcpDriver:
 
     def _cut_off(self, how: _How, reason: str) -> None:
         if self._turn and self._turn.is_taken:
-            self._finish(TurnOver(how=how, reason=reason))
+            self._finish(TurnOver(how=how, reason=reason, fails_session=how == "failed"))
 
     async def prompt(self, text: str) -> None:
         if self._turn:

@@ -7,7 +7,7 @@ from rookery.model.errors import RuntimeFailed
 from rookery.ports.runtime import Launch
 
 
-def start_command(launch: Launch) -> commands.Start:
+def start_command(launch: Launch, silence_seconds: float) -> commands.Start:
     """Return the command. Raises ``RuntimeFailed`` if the launch is for a terminal."""
     driver = launch.driver
     if driver is None:
@@ -21,4 +21,5 @@ def start_command(launch: Launch) -> commands.Start:
         options=driver.options,
         is_single_turn=driver.is_single_turn,
         budget=driver.budget,
+        silence_seconds=silence_seconds,
     )

@@ -102,6 +102,10 @@ def _report(event: Event, session: SessionId, entry: EventEntry, folder: str) ->
             told["process"] = process.key if process else None
         case events.Used(total_cost=total):
             told["total_cost"] = total
+        case events.ToolEnded(files=paths):
+            told["edited"] = paths
+        case events.FileChanged(path, is_made=True):
+            told["edited"] = (path,)
         case _:
             pass
     return Reported(
@@ -132,9 +136,11 @@ def _facts(event: Event, session: SessionId, folder: str) -> list[Fact]:  # noqa
         case events.Noticed(what, detail):
             return [facts.Noted(session, what, detail)]
         case events.FellSilent(seconds):
-            return [facts.Noted(session, "silent", f"nothing was reported for {seconds:g} s")]
-        case events.TurnOver(text, how, reason):
-            return [facts.TurnEnded(session, text or reason, how)]
+            text = f"nothing was reported for {seconds:g} s"
+            return [facts.Noted(session, facts.SILENT, text)]
+        case events.TurnOver(text, how, reason, fails_session):
+            words = text or reason
+            return [facts.TurnEnded(session, words, how, fails_session=fails_session)]
         case (
             events.TextAdded()
             | events.ThoughtAdded()

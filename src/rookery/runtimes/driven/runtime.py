@@ -65,7 +65,11 @@ _SIGNALS = {StopMethod.TERMINATE: signal.SIGTERM, StopMethod.KILL: signal.SIGKIL
 class DrivenRuntime:
     """Holds the driven sessions of this home. See ``ports.runtime.Runtime``."""
 
-    def __init__(self, site: HostSite, clock: Clock) -> None:
+    def __init__(
+        self, site: HostSite, clock: Clock, silence_seconds: float = commands.SILENCE_SECONDS
+    ) -> None:
+        """``silence_seconds``: without an event in a turn, until that is reported."""
+        self.silence_seconds = silence_seconds
         self._site = site
         self._clock = clock
         self._followed: dict[SessionId, Followed] = {}
@@ -151,7 +155,7 @@ class DrivenRuntime:
         return self._sightings.watch()
 
     async def start(self, launch: Launch) -> HeldProgram:
-        await self._start(start_command(launch))
+        await self._start(start_command(launch, self.silence_seconds))
         return _held(launch.session)
 
     async def _start(

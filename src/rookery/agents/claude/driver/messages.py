@@ -69,7 +69,8 @@ class MessageReader:
     def end(self, reason: str) -> Iterator[Event]:
         """End the turn that runs, because the program has ended."""
         if self.is_in_turn:
-            self._stop = self._stop or TurnOver(self._text, "failed", reason)
+            cut_off = TurnOver(self._text, "failed", reason, fails_session=True)
+            self._stop = self._stop or cut_off
             yield from self._finish()
 
     def read(self, frame: Frame) -> Iterator[Event]:

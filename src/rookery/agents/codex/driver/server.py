@@ -82,7 +82,9 @@ class CodexDriver:
         """Report that a turn is cut off, and how the program ended."""
         is_wanted = self._is_closing
         cut_off = (
-            TurnOver(how="interrupted") if is_wanted else TurnOver(how="failed", reason=how)
+            TurnOver(how="interrupted")
+            if is_wanted
+            else TurnOver(how="failed", reason=how, fails_session=True)
         )
         for event in self._events.end(cut_off):
             self._context.report(event)

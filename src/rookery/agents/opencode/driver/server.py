@@ -96,7 +96,7 @@ class OpenCodeDriver:
         how = (
             TurnOver(how="interrupted")
             if self._is_closing
-            else TurnOver(how="failed", reason=reason)
+            else TurnOver(how="failed", reason=reason, fails_session=True)
         )
         for event in self._events.end(how):
             self._context.report(event)
