@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from sqlite3 import Connection
 
-from rookery import supervise
 from rookery.coordination.needs_input import need
 from rookery.coordination.notices import News, queue_news
 from rookery.coordination.wait_cycles import path_back, ring_of
@@ -27,7 +24,6 @@ from rookery.model.listeners import (
     RING,
     TURN_FAILED,
     UNHEARD,
-    WAITED_IN_VAIN,
     WITHDRAWN,
     Listener,
     NewsTemplate,
@@ -39,16 +35,12 @@ from rookery.model.listeners import (
 from rookery.model.messages import EXPIRY
 from rookery.model.sessions import Session
 from rookery.store import dialogs, listeners, messages, session_families, sessions, turns
-from rookery.store.database import Database
 from rookery.store.journal import Entry, Journal, Reader
 
 _log = logging.getLogger(__name__)
 
 #: The author of these messages.
 AUTHOR = LISTENERS
-
-#: Seconds between two checks of the deadlines.
-CHECK_INTERVAL_SECONDS = 1.0
 
 
 def listen(db: Connection, journal: Journal, listener: Listener) -> bool:
@@ -101,7 +93,7 @@ def _report_ring(db: Connection, journal: Journal, listener: Listener) -> None:
         return  # a message is being delivered in the ring: its answer will end the wait
     for each in ring:
         words = RING.format(ring=ring_text, computer=journal.computer, id=each.target)
-        _write(db, each.caller, words, seq, hops=messages.hops_of(db, listener.caller))
+        write_news(db, each.caller, words, seq, hops=messages.hops_of(db, listener.caller))
 
 
 def react(db: Connection, entry: Entry) -> None:  # noqa: C901 - a table
@@ -125,7 +117,7 @@ def react(db: Connection, entry: Entry) -> None:  # noqa: C901 - a table
         case facts.SessionEnded():
             if removed := listeners.forget_caller(db, target):
                 _log.info("%s is over; it waited for %d.", target, removed)
-            _notify_of_end(db, entry, sessions.get(db, target))
+            notify_of_end(db, entry, sessions.get(db, target))
         case _:
             pass
 
@@ -136,7 +128,7 @@ def _end_out_of_reach(db: Connection, entry: Entry, lasting: Sequence[Listener])
         if not session_families.may_read(db, each.caller, each.target):
             listeners.remove(db, caller=each.caller, target=each.target)
             words = news(OUT_OF_REACH, sessions.get(db, each.target))
-            _write(db, each.caller, words, entry.seq, hops=_hops(db, entry))
+            write_news(db, each.caller, words, entry.seq, hops=_hops(db, entry))
 
 
 def _notify_of_request(db: Connection, entry: Entry, asked: facts.InputAsked) -> None:
@@ -146,7 +138,7 @@ def _notify_of_request(db: Connection, entry: Entry, asked: facts.InputAsked) ->
         words = need(db, each.caller, target, asked)
         dialogs.tell(db, request, each.caller)
         if each.until not in {Until.INPUT, Until.ANY}:
-            _write(db, each.caller, words, entry.seq, hops=_hops(db, entry))
+            write_news(db, each.caller, words, entry.seq, hops=_hops(db, entry))
         elif each.is_lasting:
             listeners.renew(db, each, seq=entry.seq)
             _notify(db, entry, each, words)
@@ -218,7 +210,7 @@ def _fire(
             _notify_and_remove(db, entry, [each], words)
 
 
-def _notify_of_end(db: Connection, entry: Entry, target: Session) -> None:
+def notify_of_end(db: Connection, entry: Entry, target: Session) -> None:
     """Notify all waiting sessions that a session has ended, and remove their listeners."""
     for each in listeners.of_end(db, target.id, seq=entry.seq):
         template = _template_for(db, each, ENDED)
@@ -246,7 +238,7 @@ def _notify(db: Connection, entry: Entry, listener: Listener, words: str) -> Non
     if listener.wait is not None:
         texts = listeners.keep_news(db, listener.wait, listener.target, words)
     if texts:
-        _write(db, listener.caller, "\n".join(texts), entry.seq, hops=_hops(db, entry))
+        write_news(db, listener.caller, "\n".join(texts), entry.seq, hops=_hops(db, entry))
 
 
 def _hops(db: Connection, entry: Entry) -> int:
@@ -255,61 +247,7 @@ def _hops(db: Connection, entry: Entry) -> int:
     return messages.hops_of(db, entry.fact.session, stop=stop)
 
 
-def _write(db: Connection, caller: SessionId, words: str, cause: int, *, hops: int = 0) -> None:
+def write_news(
+    db: Connection, caller: SessionId, words: str, cause: int, *, hops: int = 0
+) -> None:
     queue_news(db, caller, News(words, "what you wait for", AUTHOR, cause, hops))
-
-
-@dataclass(frozen=True, slots=True)
-class Listeners:
-    """Handles the deadlines of listeners, and listeners that have waited long."""
-
-    journal: Journal
-    check: timedelta  #: the interval between two checks of old listeners
-    stale: timedelta  #: the age at which a listener is checked
-
-    async def keep_time(self, database: Database) -> None:
-        """Report expired waits and check listeners that have waited long, forever."""
-        clock = self.journal.clock
-        checked = clock.now()
-
-        async def look() -> None:
-            nonlocal checked
-            now = clock.now()
-            if await database.read(partial(listeners.overdue, now=now)):
-                await database.write(self.expire)
-            if now - checked >= self.check:
-                checked = now
-                await database.write(self.look_after)
-
-        await supervise.every(
-            CHECK_INTERVAL_SECONDS, look, name="Watching listeners", clock=clock
-        )
-
-    def expire(self, db: Connection) -> int:
-        """Notify the sessions whose wait has expired. Returns how many there were."""
-        due = listeners.overdue(db, now=self.journal.clock.now())
-        for wait in due:
-            missing = [sessions.get(db, each).name for each in listeners.awaited(db, wait.id)]
-            names = ", ".join(missing)
-            texts = [*listeners.heard(db, wait.id), WAITED_IN_VAIN.format(still=names)]
-            listeners.end_wait(db, wait.id)
-            seq = self.journal.append(db, facts.WaitExpired(wait.caller, names))
-            _write(db, wait.caller, "\n".join(texts), seq)
-        return len(due)
-
-    def look_after(self, db: Connection) -> None:
-        """Notify the sessions that wait for an ended session; the other listeners stay."""
-        now = self.journal.clock.now()
-        for target in listeners.stale(db, before=now - self.stale):
-            session = sessions.get(db, target)
-            if session.status.is_over:
-                self._notify_late(db, session)
-            else:
-                _log.info("%s is still waited for.", session.name)
-                listeners.check(db, target, at=now)
-
-    def _notify_late(self, db: Connection, target: Session) -> None:
-        noted = facts.Noted(target.id, "waited for, and over")
-        seq = self.journal.append(db, noted)
-        entry = Entry(seq, self.journal.clock.now(), noted)
-        _notify_of_end(db, entry, target)

@@ -35,7 +35,14 @@ from rookery.operations.request_answers import (
 )
 from rookery.permissions import same_dialog
 from rookery.permissions.screen_dialogs import call_of
-from rookery.store import dialogs, flags, requests, session_families, session_lookup
+from rookery.store import (
+    dialogs,
+    flags,
+    missed_requests,
+    requests,
+    session_families,
+    session_lookup,
+)
 from rookery.store.flags import Mode
 
 
@@ -197,7 +204,7 @@ async def see_missed(context: Context, caller: Caller, params: SeenParams) -> Se
     """Record that a person has seen the requests that were not answered in time."""
 
     def write(db: Connection) -> SeenRequests:
-        return SeenRequests(dialogs.see(db, params.requests))
+        return SeenRequests(missed_requests.see(db, params.requests))
 
     return await once(context, caller, SeenRequests, write)
 

@@ -211,7 +211,7 @@ class Permissions(RequestLifecycle):
         if grants.is_granted(db, session.id, call):
             return Verdict(Outcome.ALLOWED, GRANT)
         since = self.journal.clock.now() - SECOND_ASKING
-        if call.is_asked and requests.spend(db, session.id, call, since=since):
+        if call.is_asked and grants.spend(db, session.id, call, since=since):
             return Verdict(Outcome.ALLOWED, "the answer just given")
         return None
 

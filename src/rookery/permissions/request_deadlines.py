@@ -11,7 +11,7 @@ from rookery import supervise
 from rookery.model.actors import CLOCK
 from rookery.model.permissions import Outcome, Verdict
 from rookery.permissions.decisions import Permissions
-from rookery.store import dialogs, requests
+from rookery.store import dialogs, missed_requests, requests
 from rookery.store.database import Database
 
 
@@ -50,5 +50,5 @@ class RequestDeadlines:
             else:
                 verdict = Verdict(Outcome.DENIED, CLOCK, "Not answered in time.")
                 permissions.answer(db, request, verdict)
-            dialogs.miss(db, request_id)
+            missed_requests.mark(db, request_id)
         return len(due)

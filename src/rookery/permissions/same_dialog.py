@@ -13,7 +13,7 @@ from rookery.agents.shared.dialog_subjects import is_about
 from rookery.model.facts import SessionId
 from rookery.model.permissions import Call, Outcome, Request
 from rookery.model.screens import Dialog
-from rookery.store import dialogs, requests
+from rookery.store import dialogs, missed_requests, requests
 
 
 def seen_before(db: Connection, session: SessionId, call: Call) -> Request | None:
@@ -44,11 +44,11 @@ def note_seen(db: Connection, request: Request) -> None:
     """
     same = [
         each.id
-        for each in dialogs.missed_of(db, request.session)
+        for each in missed_requests.of_session(db, request.session)
         if dialogs.are_of_one_call(db, each.id, request.id)
         or (request.source == "screen" and shows(request, _call_of(each)))
     ]
-    dialogs.see(db, tuple(same))
+    missed_requests.see(db, tuple(same))
 
 
 def shows(request: Request, call: Call) -> bool:

@@ -15,7 +15,7 @@ from rookery.agents.catalog import AGENTS
 from rookery.agents.names import SHELL
 from rookery.api.hook_socket import HookSocket
 from rookery.config import Settings
-from rookery.coordination.listeners import Listeners
+from rookery.coordination.listener_deadlines import ListenerDeadlines
 from rookery.delivery.queued_delivery import QueuedDelivery
 from rookery.environment import session_environment
 from rookery.home import Home
@@ -239,10 +239,10 @@ class Parts:
         deadline = timedelta(seconds=self.settings.permissions.deadline_seconds)
         return StopPolicy(journal, stops.policy, stops.retries, stops.pattern, deadline)
 
-    def listeners(self, journal: Journal) -> Listeners:
+    def listeners(self, journal: Journal) -> ListenerDeadlines:
         spans = self.settings.listeners
         check, stale = spans.check_seconds, spans.stale_minutes
-        return Listeners(journal, timedelta(seconds=check), timedelta(minutes=stale))
+        return ListenerDeadlines(journal, timedelta(seconds=check), timedelta(minutes=stale))
 
     def offline_answers(self, rules_file: RulesFile) -> OfflineAnswers:
         when_away = self.settings.permissions.when_away

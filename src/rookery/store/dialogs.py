@@ -55,11 +55,6 @@ def hand_over(db: Connection, request: RequestId) -> None:
     )
 
 
-def miss(db: Connection, request: RequestId) -> None:
-    """Record that a request was not answered in time."""
-    db.execute("update requests set missed = 1 where id = ?", (request,))
-
-
 def is_handed(db: Connection, request: RequestId) -> bool:
     return _is(db, request, "handed")
 
@@ -209,33 +204,12 @@ def learn_choice(db: Connection, used: ToolUsed, *, since: datetime) -> RequestI
     return request if learnt.rowcount else None
 
 
-def missed(db: Connection) -> list[RequestId]:
-    """Return the requests that timed out, and whose timeout a person has not seen."""
-    rows = db.execute("select id from requests where missed order by asked_at")
-    return [RequestId(row["id"]) for row in rows]
-
-
-def missed_of(db: Connection, session: SessionId) -> list[Request]:
-    """Return the requests of a session that timed out, which a person has not seen."""
-    rows = db.execute("select id from requests where missed and session = ?", (session,))
-    return [requests.get(db, RequestId(row["id"])) for row in rows]
-
-
 def are_of_one_call(db: Connection, one: RequestId, other: RequestId) -> bool:
     """Return whether two requests are about the same call."""
     row = db.execute(
         "select count(distinct digest) from requests where id in (?, ?)", (one, other)
     ).fetchone()
     return bool(row[0] == 1)
-
-
-def see(db: Connection, requests: tuple[str, ...]) -> int:
-    """Record that a person has seen these missed requests. Returns how many were missed."""
-    done = (
-        db.execute("update requests set missed = 0 where id = ? and missed", (each,))
-        for each in requests
-    )
-    return sum(each.rowcount for each in done)
 
 
 @dataclass(frozen=True, slots=True)

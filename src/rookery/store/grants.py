@@ -1,7 +1,8 @@
-"""Store calls that are allowed for the rest of their session."""
+"""Store calls that are allowed: for the rest of their session, or once more."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
@@ -33,3 +34,16 @@ def is_granted(db: Connection, session: SessionId, call: Call) -> bool:
             (session, f"{call.digest} {call.folder}"),
         ).fetchone()
     )
+
+
+def spend(db: Connection, session: SessionId, call: Call, *, since: datetime) -> bool:
+    """Use up a recent permission for this call, so that it is asked about only once."""
+    if not call.is_exact:
+        return False
+    spent = db.execute(
+        "update requests set is_spent = 1 where id = (select id from requests"
+        " where session = ? and digest = ? and folder = ? and outcome = 'allowed'"
+        " and not is_spent and answered_at >= ? limit 1)",
+        (session, call.digest, call.folder, since.isoformat()),
+    )
+    return spent.rowcount > 0

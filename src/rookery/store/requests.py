@@ -251,19 +251,6 @@ def verdict_of(db: Connection, request: RequestId) -> Verdict | None:
     )
 
 
-def spend(db: Connection, session: SessionId, call: Call, *, since: datetime) -> bool:
-    """Use up a recent permission for this call, so that it is asked about only once."""
-    if not call.is_exact:
-        return False
-    spent = db.execute(
-        "update requests set is_spent = 1 where id = (select id from requests"
-        " where session = ? and digest = ? and folder = ? and outcome = 'allowed'"
-        " and not is_spent and answered_at >= ? limit 1)",
-        (session, call.digest, call.folder, since.isoformat()),
-    )
-    return spent.rowcount > 0
-
-
 def read_request(row: Row) -> Request:
     tool_input = json.loads(row["input"])
     return Request(

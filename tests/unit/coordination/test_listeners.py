@@ -9,7 +9,8 @@ import anyio
 import pytest
 
 from rookery.coordination import relays
-from rookery.coordination.listeners import Listeners, listen_to_several
+from rookery.coordination.listener_deadlines import ListenerDeadlines
+from rookery.coordination.listeners import listen_to_several
 from rookery.model import facts
 from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import Fact, SessionId
@@ -43,8 +44,8 @@ def office(db: Connection, journal: Journal) -> Office:
 
 
 @pytest.fixture
-def supervisor(office: Office) -> Listeners:
-    return Listeners(office.journal, timedelta(seconds=60), timedelta(minutes=10))
+def supervisor(office: Office) -> ListenerDeadlines:
+    return ListenerDeadlines(office.journal, timedelta(seconds=60), timedelta(minutes=10))
 
 
 @pytest.mark.spec("E1", "E2")
@@ -331,7 +332,7 @@ def test_several_are_told_of_at_once_when_enough_are_there(
 
 @pytest.mark.spec("E7")
 def test_at_the_deadline_it_is_said_who_is_not_there(
-    office: Office, supervisor: Listeners, clock: FakeClock
+    office: Office, supervisor: ListenerDeadlines, clock: FakeClock
 ) -> None:
     wanted = [Listener(caller=ANNA, target=each) for each in (WORKER, BERT)]
     soon = timedelta(seconds=30)
@@ -388,7 +389,7 @@ def test_a_ring_with_words_under_way_is_noted_and_wakes_nobody(office: Office) -
 
 @pytest.mark.spec("E5")
 def test_who_waits_long_for_one_that_lives_waits_on(
-    office: Office, supervisor: Listeners, clock: FakeClock
+    office: Office, supervisor: ListenerDeadlines, clock: FakeClock
 ) -> None:
     office.listen(ANNA, WORKER)
     clock.advance(601)
@@ -403,7 +404,7 @@ def test_who_waits_long_for_one_that_lives_waits_on(
 
 @pytest.mark.spec("E5")
 def test_who_waits_for_the_dead_is_told_at_the_next_look(
-    office: Office, supervisor: Listeners, clock: FakeClock
+    office: Office, supervisor: ListenerDeadlines, clock: FakeClock
 ) -> None:
     office.listen(ANNA, WORKER)
     office.db.execute(
@@ -434,7 +435,7 @@ async def test_those_who_wait_long_are_looked_after_at_every_check(
         return office
 
     office = await database.write(wait_for_one_that_died_untold)
-    supervisor = Listeners(office.journal, timedelta(seconds=60), timedelta(minutes=10))
+    supervisor = ListenerDeadlines(office.journal, timedelta(seconds=60), timedelta(minutes=10))
     clock.advance(601)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(supervisor.keep_time, database)

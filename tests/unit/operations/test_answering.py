@@ -13,7 +13,7 @@ from rookery.model.facts import SessionId
 from rookery.model.permissions import Call, Question, Request, RequestId
 from rookery.model.screens import Dialog
 from rookery.permissions.screen_dialogs import note
-from rookery.store import dialogs, requests, sessions
+from rookery.store import missed_requests, requests, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
@@ -129,7 +129,7 @@ async def test_the_answer_to_a_call_that_was_missed_counts_as_having_seen_it(
 
     def leave_to_its_dialog(db: Connection) -> None:
         for each in (missed, other):
-            dialogs.miss(db, each)
+            missed_requests.mark(db, each)
             desk.context.permissions.withdraw(db, each)
         if source == "screen":
             shown = Dialog("permission", "Bash make", ("Yes", "No"), subjects=("make",))
@@ -140,7 +140,7 @@ async def test_the_answer_to_a_call_that_was_missed_counts_as_having_seen_it(
         await ask(desk, "make")
     await desk.ask("answer_permission", permission=WORKER, decision="deny")
 
-    assert await desk.database.read(dialogs.missed) == [other]
+    assert await desk.database.read(missed_requests.listed) == [other]
 
 
 @pytest.mark.spec("D5")

@@ -18,7 +18,15 @@ from rookery.permissions.decisions import Ask, Pass, Permissions, Ruling, WaitFo
 from rookery.permissions.request_deadlines import RequestDeadlines
 from rookery.permissions.rules_file import RulesFile
 from rookery.sessions import record_end
-from rookery.store import audit, dialogs, flags, request_keys, requests, sessions
+from rookery.store import (
+    audit,
+    dialogs,
+    flags,
+    missed_requests,
+    request_keys,
+    requests,
+    sessions,
+)
 from rookery.store.journal import Journal, Reader
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
@@ -275,7 +283,7 @@ def test_silence_is_a_no_and_comes_too_late_for_any_yes(
     with pytest.raises(RequestClosed, match="denied by the clock"):
         remote.answer(request, YES)
     assert remote.activity == "working"
-    assert dialogs.missed(remote.db) == [request]
+    assert missed_requests.listed(remote.db) == [request]
 
 
 @pytest.mark.spec("D3")
@@ -291,8 +299,8 @@ def test_what_nobody_answers_in_time_is_left_to_its_own_dialog(
     assert (found.by_keys, found.missed) == (True, True)
     assert remote.activity == "permission"
     assert audit.decided(remote.db, limit=9) == []
-    assert dialogs.see(remote.db, (request,)) == 1
-    assert dialogs.missed(remote.db) == []
+    assert missed_requests.see(remote.db, (request,)) == 1
+    assert missed_requests.listed(remote.db) == []
     remote.answer(request, YES)  # and can still be answered, by keys
     assert request_keys.to_press(remote.db) == [WORKER]
 

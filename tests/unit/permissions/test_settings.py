@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from rookery import config
 from rookery.agents.catalog import AGENTS
 from rookery.clock import WallClock
-from rookery.coordination.listeners import Listeners
+from rookery.coordination.listener_deadlines import ListenerDeadlines
 from rookery.home import find_home
 from rookery.hook_setup.programs import HookPrograms
 from rookery.model import relays
@@ -134,7 +134,7 @@ def spans(parts: Reached) -> ExpirySpans:
     return parts.built.expiry_spans()
 
 
-def listeners(parts: Reached) -> Listeners:
+def listeners(parts: Reached) -> ListenerDeadlines:
     return parts.built.listeners(parts.journal)
 
 
