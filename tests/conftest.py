@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import compileall
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -21,7 +22,13 @@ settings.load_profile("rookery")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Write bytecode once: where Python may not, each process compiles all of it."""
+    """Give each process of the tests the same surroundings.
+
+    Bytecode is written once: where Python may not, each process compiles all of it.
+    """
+    # A run in the background of a shell inherits that SIGINT is ignored, and the commands that
+    # tests start would inherit it, too: Ctrl-C would not end them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # Of the tests, too: each worker would rewrite the assertions of all of them.
     sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput"):

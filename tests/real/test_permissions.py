@@ -78,7 +78,7 @@ def test_a_denied_call_is_marked_in_the_log(remote: Rookery) -> None:
 
     told = remote.run("logs", "worker").stdout
 
-    assert "🔧 Bash — rm -r build  (denied by you)\n" in told
+    assert "✗ Bash — rm -r build  (denied by you)\n" in told
 
 
 @pytest.mark.spec("C3", "C7")

@@ -44,7 +44,6 @@ def test_a_day_of_a_session_in_a_worktree(cold: Rookery, repository: GitFolder) 
     tree.write("new.txt", "work\n")
     shown = cold.run("diff", "fix")
     listed = cold.run("workspace", "ls").stdout
-    long = cold.run("ls", "-l").stdout
     details = cold.run("show", "fix").stdout
     refused = cold.run("land", "fix")
     landed = cold.run("land", "fix", "--commit", "Add new")
@@ -60,7 +59,6 @@ def test_a_day_of_a_session_in_a_worktree(cold: Rookery, repository: GitFolder) 
     assert "1 file on rookery/fix, since main" in shown.stderr
     assert "rookery/fix" in listed
     assert "in use" in listed
-    assert "rookery/fix (1 dirty)" in long
     assert "1 dirty, compared with main" in details
     assert refused.returncode == 1
     assert "has not committed new.txt" in refused.stderr

@@ -252,20 +252,25 @@ async def following(
             tasks.start_soon(runtime.keep)
             return runtime
 
-        runtime = await next_life()
+        runtime, session = await next_life(), launch.session
         held = await runtime.start(launch)
-        with anyio.fail_after(within):
-            async for sighting in runtime.watch():
-                if isinstance(sighting, ReportedTogether) and any(
-                    isinstance(each, Reported) and each.native_id for each in sighting.reports
-                ):
-                    break
-        session = launch.session
-        yield Subject(runtime, session, held.handle, next_life, has_terminal=False)
-        with suppress(RuntimeFailed):
-            await runtime.release(session)
-        await runtime.retire()
-        tasks.cancel_scope.cancel()
+        try:
+            with anyio.fail_after(within):
+                await _until_up(runtime)
+            yield Subject(runtime, session, held.handle, next_life, has_terminal=False)
+        finally:
+            with suppress(RuntimeFailed), anyio.CancelScope(shield=True):
+                await runtime.release(session)
+                await runtime.retire()
+            tasks.cancel_scope.cancel()
+
+
+async def _until_up(runtime: DrivenRuntime) -> None:
+    async for sighting in runtime.watch():
+        if isinstance(sighting, ReportedTogether) and any(
+            isinstance(each, Reported) and each.native_id for each in sighting.reports
+        ):
+            return
 
 
 EVERY_RUNTIME = [

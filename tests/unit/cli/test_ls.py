@@ -143,6 +143,21 @@ def test_a_session_in_a_worktree_belongs_to_its_repository(
     assert "shop/api  rookery/fix" in told
 
 
+@pytest.mark.spec("L2")
+def test_a_long_list_shows_how_far_a_worktree_is_from_its_base(
+    ls: Any,  # noqa: ANN401
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    worktree = {"path": "/w/fix", "repository": "/shop/.git", "branch": "rookery/fix"}
+    fix = made("fix", project_path="/w/fix", workspace=worktree, branch="rookery/fix")
+    daemon = listing(fix, made("plain"))
+    found = {"session": fix["id"], "in_use": True, "ahead": 2, "behind": 1, "dirty": 3}
+    daemon.answers["workspaces"] = {"root": "/w", "workspaces": [found]}
+    monkeypatch.setenv("COLUMNS", "200")
+
+    assert "rookery/fix (+2 -1, 3 dirty)" in ls(daemon, "-l")
+
+
 def test_a_child_in_the_worktree_of_an_ended_session_belongs_to_the_repository(
     ls: Any,  # noqa: ANN401
     tmp_path: Path,
