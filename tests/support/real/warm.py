@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import IO
+from typing import TextIO
 
 from tests.support.paths import ROOT
 
@@ -40,7 +40,7 @@ class Forked:
     """A command that the warm process runs; to be used as ``subprocess.Popen`` is."""
 
     pid: int
-    stdout: IO[str] | None
+    stdout: TextIO | None
     _status: int  #: a pipe that tells how it ended
     returncode: int | None = None
 
@@ -65,12 +65,17 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, timeout: float | None = None) -> tuple[str, None]:
+        """Wait for its end, and return what it has printed since it was last read.
+
+        The end of the pipe is not waited for: another process may have inherited it.
+        """
         self.wait(timeout)
-        said = ""
+        said = b""
         if self.stdout:
             with self.stdout as stdout:
-                said = stdout.read()
-        return said, None
+                os.set_blocking(stdout.fileno(), False)
+                said = stdout.buffer.read() or b""
+        return said.decode(errors="replace"), None
 
 
 @dataclass(slots=True)
