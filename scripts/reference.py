@@ -172,7 +172,7 @@ def rpc() -> Iterator[str]:
     yield "  the status is 204, once they are executed. A notification of a method that only reads does nothing."
     yield "- **Status**: calls are answered with 200, errors included. Only a request that the guard refuses has another"
     yield "  status, and the error in the form of `/v1`: no valid token (401), another site (403, 421), another content"
-    yield "  type (415), more than 8 MB (413)."
+    yield "  type (415), more than 8 MB (413), too many large requests at the same time (503)."
     yield "- Repeated keys in an object, NaN, infinite numbers and text that is not UTF-8 are parse errors.\n"
     yield "## Errors\n\nThe `data` of an error is the error of `/v1`: `{code, message}`, and `details` if there are any. Programs"
     yield "use `data.code`, such as `session-unknown`; the number is the same for similar errors.\n"

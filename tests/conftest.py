@@ -3,6 +3,7 @@ from __future__ import annotations
 import compileall
 import signal
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from sqlite3 import Connection
@@ -33,6 +34,21 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(config.rootpath / "src", quiet=2)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spread the modules of each folder over the run, so that each worker gets a part of all.
+
+    Tests with real programs mostly wait, and unit tests compute: together they use the time.
+    """
+    folders = [item.path.parts[len(item.config.rootpath.parts) :][:2] for item in items]
+    totals = Counter(folders)
+    seen = Counter[tuple[str, ...]]()
+    places = dict[Path, float]()
+    for item, folder in zip(items, folders, strict=True):
+        places.setdefault(item.path, seen[folder] / totals[folder])
+        seen[folder] += 1
+    items.sort(key=lambda item: places[item.path])
 
 
 @pytest.fixture

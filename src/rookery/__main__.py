@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from rookery.quick_python_import import import_quickly
+from rookery.quick_python_import import collect_rarely, import_quickly
 
 
 def main() -> None:
+    collect_rarely()
     import_quickly("rookery.cli").main()
 
 

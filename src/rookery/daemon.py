@@ -33,6 +33,7 @@ from rookery.hook_setup.programs import HookPrograms
 from rookery.logs import logged, warned
 from rookery.operations.context import Context
 from rookery.permissions.offline_answers import STEP
+from rookery.private_files import make_room
 from rookery.runtimes.driven.runtime import DrivenRuntime
 from rookery.runtimes.tmux.server import version_of
 from rookery.sessions.recovery import SessionRecovery
@@ -69,6 +70,8 @@ def run(
     """
     os.umask(0o077)
     home.prepare()
+    for each in (home.door, home.hook_door):
+        make_room(each)
     settings = load(home.settings)
     check_agents(settings)
     version_of("tmux")

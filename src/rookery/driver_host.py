@@ -17,10 +17,12 @@ from pathlib import Path
 from rookery.agents.driver_catalog import find_driver
 from rookery.drivers.host import Host
 from rookery.drivers.host_files import HostFiles
+from rookery.quick_python_import import collect_rarely
 
 
 def main() -> None:
     os.umask(0o077)
+    collect_rarely()
     # A signal to the daemon's terminal must not end the sessions.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

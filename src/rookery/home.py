@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import logging
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -13,8 +12,7 @@ from pathlib import Path
 
 from rookery.model.errors import AlreadyRunning, HomeUnusable
 from rookery.private_files import is_own_folder, make_folder, open_private, require_private
-
-_log = logging.getLogger(__name__)
+from rookery.quick_python_import import import_quickly
 
 #: Bytes of a unix socket's path, minus room for the file names.
 _MAX_SOCKET_PATH_BYTES = 90
@@ -196,7 +194,9 @@ class Home:
                 unknown = f"its pid is unknown, because {self.lock} was deleted."
                 raise AlreadyRunning(f"pid {pid}." if pid else unknown) from error
             except OSError:  # not every network file system locks folders
-                _log.warning("%s cannot be locked; only the file in it is.", self.state)
+                # Imported only here: each command would load it.
+                log = import_quickly("logging").getLogger(__name__)
+                log.warning("%s cannot be locked; only the file in it is.", self.state)
             yield
         finally:
             os.close(number)

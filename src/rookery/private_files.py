@@ -46,6 +46,21 @@ def write_durably(
     sync_folder(path.parent)
 
 
+def find_socket_problem(path: Path) -> str:
+    """Return why a socket cannot be at a path: a folder is there. Empty if none is."""
+    if path.is_symlink() or not path.is_dir():
+        return ""
+    return f"{path} is a folder, but Rookery needs this name for a socket. Move it away"
+
+
+def make_room(path: Path) -> None:
+    """Remove an empty folder from where a socket must be. Raises ``HomeUnusable``."""
+    with suppress(OSError):  # it is no folder, or not empty
+        path.rmdir()
+    if problem := find_socket_problem(path):
+        raise HomeUnusable(f"{problem}.")
+
+
 def sync_folder(folder: Path) -> None:
     """Flush a folder's entries to disk: a rename is not durable before."""
     number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

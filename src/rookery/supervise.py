@@ -18,7 +18,13 @@ from typing import TypeAlias, TypeVar
 import anyio
 from anyio.abc import TaskGroup
 
-from rookery.model.errors import CommitFailed, RuntimeFailed, SessionUnknown, StoreLost
+from rookery.model.errors import (
+    CommitFailed,
+    HomeUnusable,
+    RuntimeFailed,
+    SessionUnknown,
+    StoreLost,
+)
 from rookery.model.facts import SessionId
 from rookery.ports.clock import Clock
 
@@ -47,7 +53,7 @@ CLOCK_JUMP = timedelta(seconds=10)
 _MAX_DOUBLINGS = 32
 
 #: Failures with a known cause, such as a full disk: their message is enough.
-_EXPECTED = (CommitFailed, RuntimeFailed, StoreLost, OSError)
+_EXPECTED = (CommitFailed, HomeUnusable, RuntimeFailed, StoreLost, OSError)
 
 
 def _trace(error: Exception) -> Exception | None:
@@ -143,8 +149,8 @@ async def watch_deadlines(
     await every(DEADLINE_CHECK_S, look, name=name, clock=clock, backoff=pause)
 
 
-async def contained(work: Work, *, name: str) -> bool:
-    """Run ``work`` once; if it raises, log the error and return False."""
+async def contained(work: Work, *, name: object) -> bool:
+    """Run ``work`` once; if it raises, log the error with ``name``, and return False."""
     outcome = await outcome_of(work())
     if isinstance(outcome, Exception):
         _log.warning("%s failed: %s", name, outcome, exc_info=_trace(outcome))

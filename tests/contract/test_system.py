@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -118,6 +119,17 @@ def test_a_process_that_has_ended_is_gone(
     assert list(system.children(child.pid)) == []
     assert not system.has_open(child.pid, "/dev/null")
     assert not system.is_busy(child.pid)
+
+
+@pytest.mark.parametrize("query", ["start_and_parent", "children", "argv", "folder"])
+def test_a_process_that_ends_during_a_query_is_no_error(system: System, query: str) -> None:
+    for _ in range(50):
+        with subprocess.Popen(["sh", "-c", "exit"]) as process:
+            reaping = threading.Thread(target=process.wait)
+            reaping.start()
+            while reaping.is_alive():
+                getattr(system, query)(process.pid)
+            reaping.join()
 
 
 def test_psutil_tells_nothing_of_which_it_is_not_certain() -> None:

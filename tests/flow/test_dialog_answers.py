@@ -14,6 +14,7 @@ from rookery.agents.demo import DEMO
 from rookery.agents.shared.claude_style_hooks import ClaudeStyleHooks
 from rookery.delivery.dialog_answers import DialogAnswers, NotPressed
 from rookery.model.facts import InputAsked, KeysWithheld, SessionId, TurnEnded
+from rookery.model.facts import Outcome as SessionOutcome
 from rookery.model.lifecycle import Activity
 from rookery.model.permissions import (
     DIALOG,
@@ -25,6 +26,7 @@ from rookery.model.permissions import (
     Verdict,
 )
 from rookery.model.screens import Dialog, Press, View
+from rookery.operations.request_answers import with_end_note
 from rookery.permissions import lost_hooks
 from rookery.permissions.decisions import Permissions
 from rookery.permissions.screen_dialogs import LINGERING_SECONDS, SETTLE_SECONDS, DialogWatch
@@ -303,6 +305,48 @@ async def test_an_answer_for_a_session_that_is_over_is_settled_as_gone(bench: Be
     found = await bench.get(request)
     assert (found.outcome, found.reason) == ("gone", NotPressed.OVER)
     assert await bench.grants() == 0
+
+
+@pytest.mark.spec("D2", "A5")
+@pytest.mark.parametrize(
+    ("outcome", "lost", "settled"),
+    [
+        ("completed", False, ("denied", "pressed")),
+        ("failed", False, ("denied", "pressed")),
+        ("killed", False, ("gone", "pressed")),
+        ("failed", True, ("gone", "pressed")),
+    ],
+)
+async def test_an_answer_after_which_its_program_exits_has_taken_effect(
+    bench: Bench,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    outcome: SessionOutcome,
+    lost: bool,
+    settled: tuple[str, str],
+) -> None:
+    request = await bench.ask()
+    bench.program.asks = asks_for("ls")
+    give, journal = bench.context.world.runtime.give, bench.context.journal
+
+    def end(db: Connection) -> None:
+        how = partial(record_end.end, outcome=outcome, lost=lost, reason="it exited")
+        how(db, journal, bench.session)
+
+    async def exit_at_the_key(session: SessionId, press: Press, *, receipt: str) -> None:
+        await give(session, press, receipt=receipt)
+        await bench.context.database.write(end)
+
+    monkeypatch.setattr(bench.context.world.runtime, "give", exit_at_the_key)
+    await bench.answer(request, NO)
+
+    await bench.settle()
+
+    found = await bench.get(request)
+    assert (found.outcome, found.delivery) == settled
+    assert found.reason == ("" if found.outcome == "denied" else NotPressed.UNSEEN)
+    noted = await bench.context.database.read(partial(with_end_note, request=found))
+    assert "ended after this answer" in noted.note
 
 
 @pytest.mark.spec("D2")

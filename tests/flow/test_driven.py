@@ -209,7 +209,7 @@ async def test_a_session_of_one_turn_is_completed_after_it(daemon: Daemon) -> No
     session = await daemon.start("say: hello", single_turn=True)
 
     now = await daemon.until(session.id, Status.COMPLETED, Status.FAILED)
-    assert (now.status, now.reason) == (Status.COMPLETED, "it has done its one turn")
+    assert (now.status, now.reason) == (Status.COMPLETED, "its only turn is over")
     assert (await daemon.kinds(session.id)).count("session-ended") == 1
 
 
@@ -426,7 +426,7 @@ async def test_a_start_beyond_the_limit_is_refused_or_waits(daemon: Daemon) -> N
             await daemon.context.database.bell().wait()
     assert (now.status, now.reason) == (
         Status.STARTING,
-        "it waits for a place: 1 driven sessions run, which is the limit",
+        "it waits: 1 driven sessions run, which is limits.driven_sessions",
     )
     await daemon.ask("end", session=first.id)
 

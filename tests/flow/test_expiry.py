@@ -191,6 +191,26 @@ async def test_whoever_was_heard_of_meanwhile_lives_on(
 
 
 @pytest.mark.spec("A9")
+async def test_the_record_of_a_session_that_becomes_active_at_the_last_moment_is_kept(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as context:
+        session = await add(context, "observed", "observed")
+
+        class Waking(FakeRuntime):
+            async def is_attached(self, session: SessionId) -> bool:
+                begun = facts.TurnStarted(session, "go")
+                await database.write(lambda db: context.journal.append(db, begun))
+                return False
+
+        runtime = Waking()
+        world.clock.advance(100 * HOUR)
+        await Expiry(context.database, context.journal, runtime, SPANS).round()
+
+        assert (await context.session(session)).status is Status.RUNNING
+
+
+@pytest.mark.spec("A9")
 async def test_a_session_that_somebody_is_attached_to_is_spared(
     database: ObservedDatabase, world: World
 ) -> None:

@@ -275,6 +275,26 @@ async def test_a_session_to_which_the_person_is_attached_is_told_by_its_reminder
     assert channel.titles == ["anna still needs you"]
 
 
+async def test_a_reminder_is_sent_although_another_notice_of_the_session_is_due_with_it(
+    database: ObservedDatabase, clock: FakeClock
+) -> None:
+    channel = FakeNotifier()
+    async with telling(database, clock, [channel]) as room:
+        await settled(room)
+        program = room.runtime.put(program_name(ANNA))
+        await room.runtime.adopt(ANNA, AGENTS["demo"], program.handle)
+        room.runtime.attached.add(ANNA)
+        await ask(room, ANNA, "one")
+        await room.pass_time(SOON)
+        await room.pass_time(LATER - 2 * SOON)
+        await ask(room, ANNA, "two")
+        await room.pass_time(2 * SOON)
+        found = [state for state, _ in await room.states()]
+
+    assert channel.titles == ["anna still needs you"]
+    assert sorted(found) == ["sent", "skipped", "skipped", "waiting"]
+
+
 async def test_a_channel_that_fails_keeps_no_other_from_telling(
     database: ObservedDatabase, clock: FakeClock
 ) -> None:

@@ -237,7 +237,7 @@ async def test_words_that_stand_in_the_box_after_enter_are_not_told_to_be_worked
         later = await context.session(worker)
 
     assert (heard, known.activity) == ([], Activity.IDLE)
-    assert why == ["Enter was pressed, and its box still shows them."]
+    assert why == ["Enter was pressed, and its box still shows the text."]
     assert later.activity is Activity.WORKING
     assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
     assert await database.read(steps) == ["acknowledged"]
@@ -614,7 +614,7 @@ async def test_words_that_a_busy_program_does_not_show_yet_get_no_enter(
         world.runtime.program(worker).box = "Build it."
         await context.pass_time(RETRY_SECONDS)
 
-    assert (before, why) == ([], ["its box does not show them yet."])
+    assert (before, why) == ([], ["its box does not show the text yet."])
     assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
 
 

@@ -167,7 +167,7 @@ def test_a_session_of_one_turn_is_reported_as_ended(rookery: Rookery) -> None:
     )
 
     assert (done.returncode, done.stdout) == (0, "Done.\n")
-    assert done.stderr.startswith("it is ended (it has done its one turn).")
+    assert done.stderr.startswith("it is ended (its only turn is over).")
 
 
 @pytest.mark.spec("A5", "G2", "H5")

@@ -273,7 +273,7 @@ def test_why_a_session_failed_is_one_line_and_its_screen_is_in_the_output(
     shown = rookery.run("output", "bad").stdout
 
     hint = "Its last screen:  rookery output bad"
-    assert started.stdout == f"bad failed: it exited with status 7. {hint}\n"
+    assert started.stdout == f"bad failed: it exited with status 7: Oh no. {hint}\n"
     assert shown.endswith(
         "bad failed: it exited with status 7; its screen ended with:\nOh no\n"
     )

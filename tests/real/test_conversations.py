@@ -72,7 +72,7 @@ def test_two_agents_exchange_ten_turns_and_stop(rookery: Rookery) -> None:
     rookery.send("anna", nested(13))
 
     eventually(lambda: len(exchange(rookery, found)) == 10, within=120.0)
-    eventually(lambda: stayed(rookery, found).startswith("10 answers to answers"))
+    eventually(lambda: stayed(rookery, found).startswith("10 relayed answers in a row"))
     eventually(lambda: are_at_rest(rookery, "anna", "bert"))
     spoken = [
         (("anna", 1) if hop % 2 == 0 else ("bert", 2), nested(12 - hop)) for hop in range(10)
@@ -141,7 +141,7 @@ def test_a_direct_message_begins_a_conversation_that_ends_with_one_of_them(
     eventually(lambda: "[bert] (2):\n\nhello, Anna" in "\n".join(prompts(rookery, "anna")))
     (open_one,) = rookery.client.get("relays")["relays"]
     rookery.run("end", "bert")
-    closed = "The relay is closed: bert is over."
+    closed = "The relay is closed: bert has ended."
     eventually(lambda: closed in "\n".join(prompts(rookery, "anna")))
     assert rookery.client.get("relays", open_one["id"])["relay"]["closed_at"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 from pathlib import Path
@@ -290,6 +291,27 @@ def test_a_killed_tmux_server_is_survived(rookery: Rookery) -> None:
     assert rookery.ask("second", "say: still here") == "still here"
 
 
+@pytest.mark.spec("K4")
+def test_a_tmux_server_that_waits_for_ever_for_a_client_does_not_prevent_the_start(
+    rookery: Rookery,
+) -> None:
+    rookery.start("first")
+    client = int(rookery.tmux("list-clients", "-F", "#{client_pid}").split()[0])
+
+    os.kill(client, signal.SIGSTOP)
+    try:
+        rookery.kill()
+        rookery.tmux("kill-server")
+        rookery.up()
+        second = rookery.start("second")
+    finally:
+        os.kill(client, signal.SIGKILL)
+
+    assert rookery.session("first")["status"] == "failed"
+    assert second["status"] == "running"
+    assert rookery.ask("second", "say: still here") == "still here"
+
+
 def _tmux_servers(rookery: Rookery) -> list[int]:
     words = {"new-session", str(rookery.home.tmux)}
     found = psutil.process_iter(["cmdline"])
@@ -314,6 +336,20 @@ def test_a_daemon_that_stops_leaves_no_tmux_server_without_agents(rookery: Rooke
     eventually(lambda: not _tmux_servers(rookery))
     rookery.up()
     assert rookery.start("two")["status"] == "running"
+
+
+@pytest.mark.spec("A7")
+def test_a_tmux_server_ends_also_if_a_person_has_swapped_a_pane_with_the_hub(
+    rookery: Rookery,
+) -> None:
+    session = rookery.start("agent")
+    rookery.tmux("swap-pane", "-s", session["tmux_pane"], "-t", "rookery:")
+
+    rookery.run("end", "--all", "--yes")
+    rookery.run("down")
+    rookery.reap()
+
+    eventually(lambda: not _tmux_servers(rookery))
 
 
 @pytest.mark.spec("K4", "B1")

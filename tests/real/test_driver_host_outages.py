@@ -11,8 +11,10 @@ from contextlib import contextmanager
 
 import pytest
 
+from rookery.drivers.event_file import EventReader
+from rookery.drivers.events import ProcessStarted
 from rookery.drivers.host_files import read_process
-from rookery.processes import is_running
+from rookery.processes import Process, is_running
 from tests.support.real.resumed import last_answer
 from tests.support.real.rookery import Rookery, eventually
 
@@ -113,18 +115,64 @@ def answers(rookery: Rookery, name: str) -> list[str]:
     return [each["answer"] for each in turns]
 
 
+def is_process_noted(rookery: Rookery) -> bool:
+    """Return whether the host has stored which process the agent is."""
+    files = rookery.home.driven_events.glob("*.events")
+    events = (entry.event for file in files for entry in EventReader(file).read())
+    return any(isinstance(each, ProcessStarted) for each in events)
+
+
 @pytest.mark.spec("A3", "K3")
-def test_a_session_comes_up_though_its_host_is_killed_right_after_the_start(
-    cold: Rookery,
+@pytest.mark.parametrize("order", ["host, daemon", "daemon, host"])
+def test_a_session_comes_up_though_daemon_and_host_are_killed_while_it_starts(
+    cold: Rookery, order: str
 ) -> None:
-    demo = f"sleep 2; exec {sys.executable} -I -m rookery.programs.demo --acp"
+    gate, begun = cold.folder / "gate", cold.folder / "begun"
+    wait = f"echo $$ >> {begun}; while [ ! -e {gate} ]; do sleep 0.05; done"
+    demo = f"{wait}; exec {sys.executable} -I -m rookery.programs.demo --acp"
+    cold.configure(f'[agents.slow]\nacp = ["sh", "-c", "{demo}"]\n')
+    cold.up()
+    assert cold.run("start", "slow", "--name", "one", "say: hello").returncode == 0
+    eventually(begun.exists)
+    eventually(lambda: is_process_noted(cold))
+
+    if order == "host, daemon":
+        os.kill(host_pid(cold), signal.SIGKILL)
+        cold.kill()
+        cold.up()
+    else:
+        cold.kill()
+        cold.up()
+        os.kill(host_pid(cold), signal.SIGKILL)
+    eventually(lambda: len(begun.read_text().split()) == 2)
+    gate.touch()
+
+    eventually(lambda: answers(cold, "one") == ["hello"])
+    first = int(begun.read_text().split()[0])
+    assert Process.of(first) is None
+    with cold.database() as db:
+        assert db.execute("select step from messages").fetchall() == [("acknowledged",)]
+    cold.run("end", "--all")
+
+
+@pytest.mark.spec("A3", "K3")
+@pytest.mark.parametrize("moment", ["its process is recorded", "it has an event file"])
+def test_a_session_comes_up_though_its_host_is_killed_right_after_the_start(
+    cold: Rookery, moment: str
+) -> None:
+    gate = cold.folder / "gate"
+    wait = f"while [ ! -e {gate} ]; do sleep 0.05; done"
+    demo = f"{wait}; exec {sys.executable} -I -m rookery.programs.demo --acp"
     cold.configure(f'[agents.slow]\nacp = ["sh", "-c", "{demo}"]\n')
     cold.up()
     begun = cold.run("start", "slow", "--name", "one", "say: hello")
     assert begun.returncode == 0, begun.stderr
-    eventually(lambda: list(cold.home.driven_events.glob("*.events")))
+    eventually(cold.home.driver_record.exists)
+    if moment == "it has an event file":
+        eventually(lambda: list(cold.home.driven_events.glob("*.events")))
 
     os.kill(host_pid(cold), signal.SIGKILL)
+    gate.touch()
 
     eventually(lambda: answers(cold, "one") == ["hello"])
     with cold.database() as db:

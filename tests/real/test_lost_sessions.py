@@ -29,7 +29,7 @@ def test_after_the_death_of_daemon_and_tmux_all_are_resumed_with_their_names_and
     for name in ("api", "web"):
         rookery.client.get("sessions", name, "wait", until="up", timeout=SOON)
 
-    assert "2 sessions were lost:  rookery resume --lost" in hint
+    assert "2 lost sessions can be resumed:  rookery resume --lost" in hint
     assert status == 2
     assert done.returncode == 0, done.stderr
     assert "Resumed 2 of 2 sessions." in done.stdout
@@ -37,7 +37,7 @@ def test_after_the_death_of_daemon_and_tmux_all_are_resumed_with_their_names_and
     eventually(lambda: rookery.session("web")["activity"] == "idle")
     assert rookery.session("api")["tags"] == ["api-tag"]
     assert rookery.session("web")["native_id"] == conversation
-    assert "were lost" not in rookery.run("ls").stderr
+    assert "can be resumed" not in rookery.run("ls").stderr
     assert rookery.json("ls", "--tag", "web-tag")["sessions"][-1]["name"] == "web"
 
 

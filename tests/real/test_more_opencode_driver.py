@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -28,11 +29,20 @@ from rookery.drivers.events import (
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import LaunchSpec
 from tests.support.driven_programs import DrivenProgram, begun, driven
-from tests.support.paths import MORE_PROGRAMS
+from tests.support.paths import MORE_PROGRAMS, ROOT
 from tests.support.real.more_agents import seed_opencode
 from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real, pytest.mark.more_agents]
+
+#: A server of tools that needs a second to be ready.
+_SLOW_TOOLS = f"""
+import sys, time
+sys.path.insert(0, {str(ROOT)!r})
+time.sleep(1)
+from tests.support.real.asking_server import main
+main()
+"""
 
 
 class OpenCode:
@@ -153,6 +163,23 @@ async def test_a_turn_is_interrupted_and_asks_no_longer(opencode: OpenCode) -> N
         assert AskingEnded(asked.request) in program.events
         assert not (opencode.project / "outside.txt").exists()
         assert await program.turn("say: And on.") == TurnOver("And on.")
+
+
+@pytest.mark.parametrize("moment", ["is sent", "is taken"])
+async def test_a_turn_that_is_interrupted_at_its_begin_ends_and_no_later_one_does(
+    opencode: OpenCode, moment: str
+) -> None:
+    # The first turn waits until the servers of tools are connected.
+    tools = (sys.executable, "-c", _SLOW_TOOLS)
+    async with opencode.driven(tools=tools) as program:
+        await program.prompt("say: Not reached.")
+        if moment == "is taken":
+            await program.until(PromptTaken)
+        await program.session.interrupt()
+
+        assert (await program.until(TurnOver)).how == "interrupted"
+        assert await program.turn("say: And on.") == TurnOver("And on.")
+        assert await program.turn("say: Again.") == TurnOver("Again.")
 
 
 async def test_a_prompt_during_a_turn_is_taken_into_it(opencode: OpenCode) -> None:

@@ -55,6 +55,43 @@ def test_a_deleted_folder_of_sockets_is_made_anew(rookery: Rookery) -> None:
     assert rookery.run("up").stdout.startswith("Rookery is already running")
 
 
+def test_an_empty_folder_in_the_place_of_a_socket_is_replaced_by_the_socket(
+    rookery: Rookery,
+) -> None:
+    rookery.start("a")
+    home = rookery.home
+
+    for socket in (home.door, home.hook_door):
+        socket.unlink()
+        socket.mkdir()
+        eventually(socket.is_socket)
+
+    eventually(lambda: answers(rookery))
+    assert rookery.ask("a", "say: again") == "again"
+
+
+def test_a_folder_with_files_in_the_place_of_a_socket_is_kept_and_reported(
+    rookery: Rookery,
+) -> None:
+    home = rookery.home
+    for socket in (home.hook_door, home.door):
+        socket.unlink()
+        (socket / "file").mkdir(parents=True)
+        why = f"{socket} is a folder, but Rookery needs this name for a socket. Move it away."
+        eventually(lambda why=why: why in home.log.read_text())  # type: ignore[misc]
+        if socket == home.hook_door:
+            status, doctor = rookery.run("status"), rookery.run("doctor")
+            assert why in status.stderr
+            assert why.rstrip(".") in doctor.stdout
+    up = rookery.run("up")
+
+    assert why in up.stderr
+    assert (home.door / "file").is_dir()
+    (home.door / "file").rmdir()
+    eventually(lambda: answers(rookery))
+    assert "Traceback" not in home.log.read_text()
+
+
 def test_a_deleted_socket_of_tmux_is_made_anew(rookery: Rookery) -> None:
     rookery.start("a")
     home = rookery.home

@@ -556,7 +556,9 @@ def test_locally_an_agent_asks_in_its_own_terminal(rookery: Rookery) -> None:
 
 
 @pytest.mark.spec("C3", "D3")
-@pytest.mark.parametrize(("when_away", "seen"), [("ask", "1. Yes"), ("deny", "not there")])
+@pytest.mark.parametrize(
+    ("when_away", "seen"), [("ask", "1. Yes"), ("deny", "No Rookery daemon runs")]
+)
 def test_a_call_under_a_rule_is_not_let_through_while_no_daemon_runs(
     cold: Rookery, when_away: str, seen: str
 ) -> None:

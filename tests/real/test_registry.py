@@ -45,12 +45,24 @@ class Hands:
         return len(found) == 1 and found[0]["activity"] == activity
 
     def type(self, words: str) -> None:
-        """Type words, and Enter once they stand there: read at once, it is a part of them."""
+        """Type words, and Enter once they are in the box: read together, it is a part of them.
+
+        Claude ignores an Enter in its first moments.
+        """
         eventually(lambda: "❯" in self._own.screen(self.pane))
         self._own.tmux("send-keys", "-t", self.pane, "-l", words)
         last = words.rsplit(maxsplit=1)[-1]
-        eventually(lambda: last in self._own.screen(self.pane))
-        self._own.press(self.pane, "Enter")
+        eventually(lambda: self._box_has(last))
+        while self._box_has(last):
+            self._own.press(self.pane, "Enter")
+            with suppress(AssertionError):
+                eventually(lambda: not self._box_has(last), within=1)
+
+    def _box_has(self, word: str) -> bool:
+        """Return whether a word is in the box, which is below all earlier prompts."""
+        lines = self._own.screen(self.pane).splitlines()
+        prompts = [each for each in lines if each.lstrip().startswith("❯")]
+        return bool(prompts) and word in prompts[-1]
 
     def answer(self, key: str) -> None:
         """Press a key until the dialog is gone: Claude takes none in its first moments."""

@@ -78,7 +78,7 @@ async def test_a_single_turn_is_completed(claude: ClaudeHome, events: Path) -> N
         ended = await driven.ended()
 
     assert driven.of(TurnOver) == [TurnOver("done")]
-    assert ended == Ended("completed", "it has done its one turn")
+    assert ended == Ended("completed", "its only turn is over")
 
 
 @pytest.mark.spec("G3")

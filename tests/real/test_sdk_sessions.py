@@ -184,7 +184,7 @@ def test_one_turn_completes_and_a_budget_fails(rookery: Rookery) -> None:
     start(rookery, "--budget", "0.1", "--allow-tool", "Bash", f"{spent}say: never", name="dear")
     once, dear = rookery.ended("once"), rookery.ended("dear")
 
-    assert (once["status"], once["reason"]) == ("completed", "it has done its one turn")
+    assert (once["status"], once["reason"]) == ("completed", "its only turn is over")
     assert dear["status"] == "failed"
     assert "its budget of 0.1 USD is used up" in dear["reason"]
     assert kinds(rookery)["budget-exceeded"] == 1

@@ -172,7 +172,7 @@ def test_a_relay_is_held_shown_and_let_go_again(three: Rookery) -> None:
     assert "  1. Ann: anna\n  2. bert: bert\n" in shown
     assert "  [Ann] (1):\n    Hello Bert\n" in shown
     assert "  [bert] (2):\n    Echo: Hello Bert\n" in shown
-    assert "went no further: 2 answers to answers" in shown
+    assert "went no further: 2 relayed answers in a row" in shown
     assert listed.startswith(f"{made['id']}  open since ")
 
 
@@ -216,7 +216,7 @@ def test_members_come_and_go_and_a_relay_is_closed(three: Rookery) -> None:
 
     assert joined == f"anna, bert, C talk in relay {relay}.\n"
     assert left == f"bert has left relay {relay}; anna, C stay.\n"
-    assert closed == f"Relay {relay} is closed: closed by person.\n"
+    assert closed == f"Relay {relay} is closed by you.\n"
     assert three.run("relay", "ls", "cleo").stdout.startswith(f"{relay}  closed since ")
     assert (unknown.returncode, alone.returncode) == (5, 2)
     assert "rookery relay ls" in unknown.stderr

@@ -39,6 +39,8 @@ def wedge(rookery: Rookery, models: ModelServer, gate: str, more: str = "") -> N
     """Have Claude put a prompt back into its box: interrupted before its first output."""
     rookery.send("it", f"gate: {gate};; say: never{more}")
     eventually(lambda: waits_at(models, gate))
+    # Claude may ask for a title with the same text, before its hook reports the prompt.
+    eventually(lambda: rookery.session("it")["activity"] == "working")
     rookery.client.post("sessions", "it", "interrupt")
 
 

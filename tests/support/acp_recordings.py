@@ -66,7 +66,9 @@ def _events(reader: UpdateReader, message: dict[str, Any]) -> Iterator[Event]:
         case {"result": {"stopReason": str()} as result}:
             response = PromptResponse.model_validate(result)
             yield from reader.flush()
-            if used := used_in(response, reader.turn_cost if reader.reports_cost else None):
+            if used := used_in(
+                response, reader.turn_cost if reader.reports_cost else None, reader.context
+            ):
                 yield used
             yield turn_over(response.stop_reason, reader.answer, is_cut_off=False)
         case {"error": _}:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
+from uuid import uuid4
 
 import anyio
 
 from rookery.agents.catalog import AGENTS
-from rookery.model.facts import SessionFound, SessionId, SessionStarted
+from rookery.model.facts import (
+    SessionFound,
+    SessionId,
+    SessionStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from rookery.model.sessions import NativeId, Session
 from rookery.model.workspaces import Workspace, WorkspaceState
+from rookery.operations.lost_sessions import why_not_resumable
 from rookery.sessions import commands, record_end, start_plans, starts
 from rookery.sessions.commands import MessageSender
 from rookery.store import sessions, workspaces
@@ -49,7 +59,8 @@ class Workshop:
 
     @property
     def keeper(self) -> WorkspaceKeeper:
-        return WorkspaceKeeper(self.database, self.journal, self.worktrees)
+        resumable = partial(why_not_resumable, AGENTS)
+        return WorkspaceKeeper(self.database, self.journal, self.worktrees, resumable)
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:
@@ -58,6 +69,17 @@ class Workshop:
             tasks.start_soon(self.keeper.run)
             yield
             tasks.cancel_scope.cancel()
+
+    def replace_git(self, script: str) -> None:
+        """Let a script run instead of git; ``$GIT`` is the real one."""
+        folder = self.folder / "bin"
+        folder.mkdir()
+        program = folder / "git"
+        program.write_text(f"#!/bin/sh\nGIT={shutil.which('git')}\n{script}\n")
+        program.chmod(0o755)
+        path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+        git = Git({**self.worktrees.environment, "PATH": path})
+        self.worktrees = replace(self.worktrees, git=git)
 
     async def request(
         self, name: str, *, folder: Path | None = None, branch: str = "", base: str = ""
@@ -107,9 +129,19 @@ class Workshop:
         await self.finish(session)
         return await self.until(session, WorkspaceState.KEPT, WorkspaceState.REMOVED)
 
-    async def finish(self, session: SessionId) -> None:
+    async def talk(self, session: SessionId) -> None:
+        """Record that a session has had a turn, and that its conversation can be continued."""
+
+        def record(db: Connection) -> None:
+            given = (str(uuid4()), session)
+            db.execute("update sessions set native_id = ? where id = ?", given)
+            self.journal.append(db, TurnStarted(session, "go"), TurnEnded(session, "done"))
+
+        await self.database.write(record)
+
+    async def finish(self, session: SessionId, *, lost: bool = False) -> None:
         """Record the end of a session."""
-        end = partial(record_end.end, journal=self.journal, session=session)
+        end = partial(record_end.end, journal=self.journal, session=session, lost=lost)
         await self.database.write(partial(end, outcome="completed", reason="done"))
 
     async def id_of(self, name: str) -> SessionId:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -12,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from rookery.agents.catalog import AGENTS
 from rookery.config import Settings
 from rookery.doctor.checks import Check
 from rookery.doctor.examination import examine, examine_alone
-from rookery.doctor.files import check_deeply
+from rookery.doctor.files import check_deeply, check_spool
 from rookery.doctor.store_trouble import HoldState, Trouble
 from rookery.home import Home
 from rookery.store.migrations import migrate
@@ -27,7 +29,7 @@ THEN = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 def looked_at(folder: Path, trouble: Trouble) -> Check:
     home = Home(folder, folder, folder / "run")
     home.prepare()
-    checks = examine(home, Settings(), {}, agents={}, trouble=trouble)
+    checks = examine(home, Settings(), [], agents={}, trouble=trouble)
     (check,) = (each for each in checks if each.name == "hold")
     return check
 
@@ -64,7 +66,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def database_check(home: Home) -> Check:
-    checks = examine(home, Settings(), {}, agents={}, trouble=WELL)
+    checks = examine(home, Settings(), [], agents={}, trouble=WELL)
     return next(each for each in checks if each.name == "database")
 
 
@@ -72,7 +74,7 @@ def database_check(home: Home) -> Check:
 def test_the_doctor_names_a_spooled_file_whose_name_is_no_text(home: Home) -> None:
     Path(os.fsdecode(os.fsencode(home.spool) + b"/\xff.damaged")).touch()
 
-    checks = examine(home, Settings(), {}, agents={}, trouble=WELL)
+    checks = examine(home, Settings(), [], agents={}, trouble=WELL)
 
     (spool,) = (each for each in checks if each.name == "spool")
     assert spool.items == (f"{home.spool}/\\xff.damaged",)
@@ -84,7 +86,7 @@ def test_a_database_that_is_gone_while_the_daemon_runs_is_not_one_that_never_was
 ) -> None:
     home.database.unlink()
 
-    running = examine(home, Settings(), {}, agents={}, trouble=WELL)
+    running = examine(home, Settings(), [], agents={}, trouble=WELL)
     alone = examine_alone(home)
 
     told = {each.name: each for each in running}
@@ -138,7 +140,7 @@ def test_the_doctor_says_that_a_running_daemon_cannot_start_again_with_its_confi
     home: Home,
 ) -> None:
     def config() -> Check:
-        checks = examine(home, Settings(), {}, agents={}, trouble=WELL)
+        checks = examine(home, Settings(), [], agents={}, trouble=WELL)
         (check,) = (each for each in checks if each.name == "config")
         return check
 
@@ -156,8 +158,59 @@ def test_the_doctor_says_that_a_running_daemon_cannot_start_again_with_its_confi
 def test_the_doctor_says_that_a_changed_configuration_needs_a_restart(home: Home) -> None:
     home.settings.write_text("[limits]\ntmux_sessions = 7\n")
 
-    checks = examine(home, Settings(), {}, agents={}, trouble=WELL)
+    checks = examine(home, Settings(), [], agents={}, trouble=WELL)
 
     (config,) = (each for each in checks if each.name == "config")
     assert (config.ok, config.advice) == (False, "rookery down; rookery up -d")
     assert "has changed since the daemon started" in config.detail
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    ("on_path", "is_found"), [("login", True), ("terminal", True), ("", None)]
+)
+def test_an_agent_is_found_on_the_path_of_the_login_shell_or_of_the_terminal(
+    home: Home, tmp_path: Path, *, on_path: str, is_found: bool | None
+) -> None:
+    home.prepare()
+    for each in ("login", "terminal"):
+        (tmp_path / each).mkdir()
+    if on_path:
+        program = tmp_path / on_path / "claude"
+        program.touch(mode=0o700)
+
+    checks = examine(
+        home,
+        Settings(),
+        [str(tmp_path / "login"), str(tmp_path / "terminal")],
+        agents={"claude": AGENTS["claude"]},
+        trouble=WELL,
+    )
+
+    (check,) = (each for each in checks if each.name == "agent claude")
+    assert check.ok is is_found
+    if on_path:
+        assert check.detail == str(program)
+
+
+@pytest.mark.spec("I5", "K4")
+def test_the_doctor_reads_a_spool_from_which_the_daemon_takes_files(home: Home) -> None:
+    is_done = threading.Event()
+
+    def spool_and_take() -> None:
+        while not is_done.is_set():
+            files = [home.spool / f"{number}.json" for number in range(20)]
+            for each in files:
+                each.touch()
+            for each in files:
+                each.unlink()
+
+    taking = threading.Thread(target=spool_and_take)
+    taking.start()
+    try:
+        checks = [check_spool(home) for _ in range(200)]
+    finally:
+        is_done.set()
+        taking.join()
+
+    assert {each.name for each in checks} == {"spool"}

@@ -49,7 +49,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def found(home: Home, name: str) -> tuple[bool | None, str]:
-    checks = examine(home, Settings(), {}, agents={}, trouble=TROUBLE)
+    checks = examine(home, Settings(), [], agents={}, trouble=TROUBLE)
     (check,) = (each for each in checks if each.name == name)
     return check.ok, check.detail
 

@@ -36,7 +36,7 @@ SPOOL_INTERVAL_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _Unreadable:
-    """A live call that could not be read, and what its agent is told."""
+    """A live call that could not be read, with the answer for its agent."""
 
     said: str
 
@@ -48,7 +48,7 @@ class HookSocket:
     spool: Path
     clock: Clock
     offline_answers: OfflineAnswers
-    #: Calls that are taken in at a time; fewer of the large ones, as each takes much memory.
+    #: Limit the calls in progress; large ones more, since each takes much memory.
     at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(64))
     large_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     held: HeldBytes = field(default_factory=HeldBytes)
@@ -94,20 +94,21 @@ class HookSocket:
         try:
             await self._spool.drain()
         except StoreLocked as error:
-            _log.warning("What was spooled could not be taken in; it stays. %s", error)
+            _log.warning("Spooled hook calls were not recorded; they stay. %s", error)
         except RETRYABLE_ERRORS:
-            _log.exception("What was spooled could not be taken in; it stays.")
+            _log.exception("Spooled hook calls were not recorded; they stay.")
 
     async def _clear(self, lane: Lane) -> None:
-        """Take in the spooled calls of a lane. Raises what the store raises.
+        """Take in the spooled calls of a lane.
 
-        Then the live call is not answered, and its hook program spools it after the others.
+        If the store raises an error, so does this: the live call is not answered, and its hook
+        program spools it after the others.
         """
         try:
             await self._spool.clear(lane)
         except OSError:
             # The hook program cannot write to such a spool either: the live call would be lost.
-            _log.exception("What was spooled could not be taken in; it stays.")
+            _log.exception("Spooled hook calls were not recorded; they stay.")
 
     def _begin(self, line: HookLine) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(line))
@@ -123,7 +124,7 @@ class HookSocket:
                     await self._clear(lane_of(line.head))
                 body = line.take_body()
                 if line.has_given_up:
-                    # The hook program spools the call and gives its agent the stored absence
+                    # The hook program spools the call and gives its agent the stored offline
                     # answer: a decision made now would not reach the agent.
                     await self._take_in_spooled([line.first + body])
                     return
@@ -142,7 +143,7 @@ class HookSocket:
     def _said(
         self, hook: Hook | None, ruling: Ruling | KeepWorking | PromptNote | _Unreadable
     ) -> bytes:
-        """Return what the agent is told of the decision; empty if there is none."""
+        """Return the decision in the agent's format; empty if there is none."""
         if isinstance(ruling, _Unreadable):
             return ruling.said.encode()
         if hook is None or isinstance(ruling, Pass):
@@ -156,12 +157,11 @@ class HookSocket:
         return self._say(hook, ruling) if isinstance(ruling, Verdict) else b""
 
     async def _wait(self, line: HookLine, hook: Hook, request: RequestId) -> None:
-        """Send the decision once a person has answered, or that no answer is needed now."""
+        """Tell the hook program to wait; send the answer once the request is settled."""
         decides = self.intake.dialect(hook).read_call(hook.payload) is not None
         line.write(WAIT + (self._say(hook, None) if decides else b"") + b"\n")
         if line.head.size is None:
-            # A hook program of version 0 has closed its side: that it has left cannot be
-            # detected.
+            # A hook program of version 0 has closed its side: its exit cannot be detected.
             line.write(DECIDED + (await self.intake.answers.wait(hook, request)).encode())
             await self.intake.answers.note_told(request)
             return
@@ -206,4 +206,4 @@ class HookSocket:
 
 
 def _log_refusal(error: Exception) -> None:
-    _log.warning("A hook call was not taken: %s", error)
+    _log.warning("A hook call could not be recorded: %s", error)

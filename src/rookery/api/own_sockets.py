@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rookery.home import Home
 from rookery.ports.clock import Clock
+from rookery.private_files import make_room
 from rookery.supervise import every
 
 _log = logging.getLogger(__name__)
@@ -53,6 +54,7 @@ class OwnSocket:
         if self.is_in_place or _is_taken_over(self.home):
             return
         self.home.prepare_run()
+        make_room(self.path)
         await self.listen()
         self._identity = _identify(self.path)
         _log.warning("%s was deleted or replaced; the daemon listens there again.", self.path)

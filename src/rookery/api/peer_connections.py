@@ -5,20 +5,26 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from typing import ClassVar
+from http import HTTPStatus
+from typing import Any, ClassVar
 
+from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
+from rookery.api.held_bodies import HeldBodies
 from rookery.processes.peers import peer_of
 
 #: The most bytes of a request's head, and seconds for it to arrive.
 LONGEST_HEAD, HEAD_SECONDS = 64 * 1024, 10.0
 
-#: Seconds for a request's body to arrive; its size has its own limit.
+#: Seconds for a request's body to arrive; its size has its own limit, and so have all together.
 BODY_TIMEOUT_S = 60.0
 
 #: Concurrent connections on loopback: browsers and programs of one user.
 MAX_CONNECTIONS = 256
+
+TOO_MUCH_AT_ONCE = "Too many large requests arrive at the same time. Try again in a moment."
 
 
 class OurPeers(HttpToolsProtocol):
@@ -34,10 +40,24 @@ class OurPeers(HttpToolsProtocol):
     max_head_bytes: ClassVar[int] = LONGEST_HEAD
     max_connections: ClassVar[int] = MAX_CONNECTIONS
 
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        held: HeldBodies | None = None,
+    ) -> None:
+        """``held`` counts the bodies of all connections that share it."""
+        super().__init__(config, server_state, app_state, _loop)
+        self._held = held or HeldBodies()
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._in_head, self._head = True, 0  #: reading the head; its bytes so far
         self.opened_at = self.loop.time()
+        self._is_refused = False  #: the body is dropped while it arrives
         self._was_known = False  #: an earlier request on this connection showed a token
         self._deadline: asyncio.TimerHandle | None = None
         self._allow(self.head_timeout_s)
@@ -75,12 +95,43 @@ class OurPeers(HttpToolsProtocol):
         self._allow(self.body_timeout_s)
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        if not self.cycle.response_complete:  # else it is not kept
+            self._held.add(self, len(body))
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
         self._end_deadline()
+        self._held.release(self)
         super().on_message_complete()
+        if self._is_refused:
+            self.transport.close()
+
+    def on_response_complete(self) -> None:
+        self._held.release(self)
+        super().on_response_complete()
+
+    def refuse_body(self) -> None:
+        """Answer that too much arrives at the same time, and drop what this body still sends.
+
+        The connection stays open until the body ends or its time is over: most clients read
+        the answer only then.
+        """
+        cycle = self.cycle
+        if cycle.response_started or self.pipeline:  # an answer would be taken for another one
+            self.transport.close()
+            return
+        self._is_refused = True
+        self._write_error(HTTPStatus.SERVICE_UNAVAILABLE, "busy", TOO_MUCH_AT_ONCE)
+        cycle.body = bytearray()
+        # The application sees that the client has left, and uvicorn keeps no more of the body.
+        cycle.disconnected = cycle.response_complete = True
+        cycle.message_event.set()
+        self.flow.resume_reading()
 
     def handle_websocket_upgrade(self) -> None:
         self._end_deadline()
+        self._held.release(self)
         if not self.url.startswith(b"/"):
             self.send_400_response("The request's target is not this server.")
             return
@@ -88,20 +139,24 @@ class OurPeers(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP in the usual form of errors."""
-        body = json.dumps({"error": {"code": "bad-input", "message": msg}}).encode()
+        self._write_error(HTTPStatus.BAD_REQUEST, "bad-input", msg)
+        self.transport.close()
+
+    def _write_error(self, status: HTTPStatus, code: str, message: str) -> None:
+        body = json.dumps({"error": {"code": code, "message": message}}).encode()
         usual = [b"%b: %b" % each for each in self.server_state.default_headers]
         head = [
-            b"HTTP/1.1 400 Bad Request",
+            f"HTTP/1.1 {status} {status.phrase}".encode(),
             *usual,
             b"content-type: application/json",
             b"content-length: %d" % len(body),
             b"connection: close",
         ]
         self.transport.write(b"\r\n".join([*head, b"", body]))
-        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end_deadline()
+        self._held.release(self)
         super().connection_lost(exc)
 
     @property

@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ import anyio
 import uvicorn
 from anyio.abc import TaskGroup
 
+from rookery.api.held_bodies import HeldBodies
 from rookery.api.http import build_app
 from rookery.api.own_sockets import OwnSocket
 from rookery.api.peer_connections import OurPeers
@@ -72,11 +74,12 @@ class _Servers:
     """The servers that were started; they stop together."""
 
     tasks: TaskGroup
+    held: HeldBodies = field(default_factory=HeldBodies)  #: of all connections
     _all: list[_Server] = field(default_factory=list)
     _is_stopped: bool = False
 
     def start(self, guard: Guard, listening: socket.socket) -> _Server:
-        server = _Server(_config(guard))
+        server = _Server(_config(guard, self.held))
         # The socket may be found to be missing at the very moment at which all stop.
         server.should_exit = self._is_stopped
         self._all.append(server)
@@ -104,10 +107,10 @@ class _UnixServer:
         self._listening = self.servers.start(self.guard, listening)
 
 
-def _config(guard: Guard) -> uvicorn.Config:
+def _config(guard: Guard, held: HeldBodies) -> uvicorn.Config:
     return uvicorn.Config(
         guard,
-        http=OurPeers,
+        http=cast(type[asyncio.Protocol], partial(OurPeers, held=held)),
         ws=cast(type[asyncio.Protocol], _websocket),
         ws_per_message_deflate=False,
         lifespan="off",

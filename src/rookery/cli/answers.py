@@ -21,6 +21,7 @@ from rookery.cli.request_choice import only_request, quoted
 from rookery.client import Client
 from rookery.client import permissions as api
 from rookery.model.errors import BadInput
+from rookery.presentation.answers import answer_words
 
 
 class AllowOptions(TypedDict):
@@ -170,5 +171,5 @@ def _only_question(daemon: Client, word: str) -> str:
     asked = only_request(daemon, "answer", more=quoted([word]))
     names = known_sessions(daemon, [asked.session])
     if word in {asked.id, asked.session, name_of(asked.session, names)}:
-        raise BadInput(f"an answer is missing:  rookery answer {word} WORDS")
+        raise BadInput(f"an answer is missing:  rookery answer {word} {answer_words(asked)}")
     return asked.id

@@ -11,6 +11,8 @@ from rookery.client import Client
 from rookery.client.permissions import RequestInfo, open_requests_of
 from rookery.client.sessions import SessionInfo, SessionList, list_sessions
 from rookery.model.errors import Answered, NotRunning
+from rookery.model.reason_texts import first_line
+from rookery.presentation.answers import answer_words, numbered_options
 from rookery.presentation.deliveries import HELD
 from rookery.presentation.next_steps import watch_command
 
@@ -29,14 +31,28 @@ def how_to_answer(session: SessionInfo, requests: Sequence[RequestInfo] = ()) ->
     is named by its id: the session's name would answer a request that came later.
     """
     watch = watch_command(session, session.name)
-    shown = [each.id for each in requests if each.message == session.reason]
-    word = shown[-1] if shown else "ID"
+    shown = _shown(session, requests)
+    word = shown[-1].id if shown else "ID"
     is_only = bool(shown) and len(requests) == 1
     listed = "rookery permissions  |  "
     if session.activity == "permission":
         others = "" if is_only else listed
         return f"{others}rookery allow {word}  |  rookery deny {word}  |  {watch}"
-    return f"{listed}rookery answer {word} WORDS  |  {watch}"
+    words = answer_words(shown[-1]) if shown else "WORDS"
+    return f"{listed}rookery answer {word} {words}  |  {watch}"
+
+
+def what_it_asks(session: SessionInfo, requests: Sequence[RequestInfo] = ()) -> str:
+    """Return what a session waits for, with the options of its question."""
+    shown = _shown(session, requests) if session.activity == "question" else []
+    options = numbered_options(shown[-1]) if shown else ""
+    asked = first_line(session.reason)
+    return f"{asked} ({options})" if options else asked
+
+
+def _shown(session: SessionInfo, requests: Sequence[RequestInfo]) -> list[RequestInfo]:
+    """Return the requests that are shown as the reason of a session."""
+    return [each for each in requests if each.message == session.reason]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rookery.cli.render import complain, say
 from rookery.client.daemon import StatusInfo
 from rookery.presentation.evidence import rules_warning
+from rookery.presentation.texts import count
 
 
 def say_http_note(status: StatusInfo | None) -> None:
@@ -14,9 +15,8 @@ def say_http_note(status: StatusInfo | None) -> None:
 
 
 def lost_hint(lost: int) -> str:
-    """Return how many sessions were lost, and the command that resumes them."""
-    were = "session was" if lost == 1 else "sessions were"
-    return f"{lost} {were} lost:  rookery resume --lost"
+    """Return how many lost sessions can be resumed, and the command that does it."""
+    return f"{count(lost, 'lost session')} can be resumed:  rookery resume --lost"
 
 
 def say_lost(status: StatusInfo | None) -> None:

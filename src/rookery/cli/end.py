@@ -10,9 +10,10 @@ from typing import TypedDict, Unpack
 import click
 
 from rookery.cli.completion import session_names
+from rookery.cli.exit_codes import FAILED
 from rookery.cli.names import with_names_from
 from rookery.cli.options import SECONDS, as_json, examples, pass_client
-from rookery.cli.render import say, show_json
+from rookery.cli.render import complain, say, show_json
 from rookery.cli.workspace_texts import describe_end
 from rookery.client import Client
 from rookery.client.sessions import (
@@ -23,14 +24,14 @@ from rookery.client.sessions import (
     wait_for_session,
 )
 from rookery.client.turns import show_turns
-from rookery.model.errors import BadInput
+from rookery.model.errors import Answered, BadInput, TimedOut
 from rookery.model.reason_texts import first_line
 from rookery.presentation.states import ended_by, status_word
 from rookery.presentation.texts import count, one_line
 
 
 class EndOptions(TypedDict):
-    name: str | None
+    names: tuple[str, ...]
     everything: bool
     yes: bool
     tags: tuple[str, ...]
@@ -40,7 +41,9 @@ class EndOptions(TypedDict):
 
 
 @click.command(
-    epilog=examples("rookery end api", "rookery end --all --yes", "rookery end review --force")
+    epilog=examples(
+        "rookery end api web", "rookery end --all --yes", "rookery end review --force"
+    )
 )
 @click.option("--all", "everything", is_flag=True, help="Every session that Rookery started.")
 @click.option("--yes", "-y", is_flag=True, help="With --all: do not ask for confirmation.")
@@ -48,20 +51,23 @@ class EndOptions(TypedDict):
 @click.option("--force", is_flag=True, help="Also one that Rookery did not start.")
 @click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds.")
 @as_json
-@click.argument("name", required=False, shell_complete=session_names)
+@click.argument("names", nargs=-1, shell_complete=session_names)
 @pass_client
 def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
-    """End a session: ask its agent to quit, then SIGTERM, then SIGKILL.
+    """End sessions: ask each agent to quit, then SIGTERM, then SIGKILL.
 
     With --all it asks for confirmation first; without a terminal, --yes is needed.
     """
-    name, everything = given["name"], given["everything"] or bool(given["tags"])
-    if (name is None) != everything or (given["everything"] and given["tags"]):
+    names, everything = given["names"], given["everything"] or bool(given["tags"])
+    if bool(names) == everything or (given["everything"] and given["tags"]):
         raise BadInput("name a session, or use --all or --tag.")
     if given["everything"] and not given["yes"]:
         _confirm(daemon)
-    names = [name] if name else _request_ends(daemon, given["tags"])
-    endings = [_end(daemon, each, given["timeout"], force=given["force"]) for each in names]
+    if len(names) > 1:
+        _end_several(daemon, given)
+        return
+    targets = names or _request_ends(daemon, given["tags"])
+    endings = [_end(daemon, each, given["timeout"], force=given["force"]) for each in targets]
     if given["as_json"]:
         ended = [each.session.json for each in endings]
         show_json({"sessions": ended} if everything else ended[0])
@@ -79,6 +85,25 @@ def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
         _name_others(daemon)
 
 
+def _end_several(daemon: Client, given: EndOptions) -> None:
+    """End the named sessions; one that cannot be ended does not keep the others."""
+    endings, refusals = list[_Ending](), list[str]()
+    for each in dict.fromkeys(given["names"]):
+        try:
+            endings.append(_end(daemon, each, given["timeout"], force=given["force"]))
+        except (Answered, TimedOut) as error:
+            refusals.append(f"{each} was not ended. {error}")
+        else:
+            if not given["as_json"]:
+                say(endings[-1].as_text(daemon, by_all=False))
+    if given["as_json"]:
+        show_json({"sessions": [each.session.json for each in endings]})
+    for refusal in refusals:
+        complain(refusal)
+    if refusals:
+        sys.exit(FAILED)
+
+
 def _name_others(daemon: Client) -> None:
     """Say which sessions go on, because Rookery did not start them."""
     listed = list_sessions(daemon, all=True).sessions
@@ -91,7 +116,7 @@ def _name_others(daemon: Client) -> None:
 
 
 def _confirm(daemon: Client) -> None:
-    """Ask whether all sessions shall end. Raises ``BadInput`` if no person can answer."""
+    """Ask for confirmation to end all sessions. Raises ``BadInput`` without a terminal."""
     listed = list_sessions(daemon, all=True).sessions
     names = [each.name for each in listed if each.is_ours and not each.ended_at]
     if not names:

@@ -12,6 +12,7 @@ from rookery.cli.names import with_names_from
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import ago, reply, say, say_line
 from rookery.client import Client
+from rookery.client.session_details import show_details
 from rookery.client.sessions import EvidenceInfo, show_evidence
 from rookery.presentation.evidence import (
     NOTHING_REPORTED,
@@ -22,6 +23,7 @@ from rookery.presentation.evidence import (
     sharing_note,
 )
 from rookery.presentation.states import ended_by
+from rookery.presentation.texts import one_line
 
 
 @click.command(epilog=examples("rookery why api", "rookery why api --json"))
@@ -39,6 +41,10 @@ def _show(daemon: Client, evidence: EvidenceInfo) -> None:
     ended = with_names_from(ended_by(session), daemon)
     say(headline(session, ended, datetime.now(UTC)))
     say(certainty(evidence))
+    if session.continues and not session.ended_at:
+        cut_off = show_details(daemon, session.id).session.cut_off
+        if cut_off:
+            say(f"The turn before it was resumed was cut off: {one_line(cut_off)}")
     for problem in hook_problems(evidence):
         say(problem)
     for each in evidence.evidence:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -113,9 +114,13 @@ def _code_of(error: RookeryError) -> str:
     return error.code if isinstance(error, Answered) else code_of(type(error))
 
 
+#: What click says of a text that is no number at all, in the words of its types.
+_PLAIN_NUMBER = re.compile(r"is not a valid (?:integer|float)(?: range)?(?=\.|$)")
+
+
 def report_usage(error: click.ClickException) -> None:
     """Print what is wrong with a command line, in one line, and where its help is."""
-    message = error.format_message().strip()
+    message = _PLAIN_NUMBER.sub("is not a number", error.format_message().strip())
     message += "" if message.endswith((".", "?", "!")) else "."
     report_error(USAGE_CODE, _sentence(message), see=_help_of(error))
 

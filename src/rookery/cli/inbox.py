@@ -143,16 +143,22 @@ def rm(daemon: Client, *, messages: tuple[int, ...], as_json: bool) -> None:
     A message can be withdrawn until it is typed. A command that waits for its answer ends.
     """
     removed: list[MessageInfo] = []
-    for each in messages:
+    refusals: dict[int, Answered] = {}
+    for number in messages:
         try:
-            removed.append(withdraw_message(daemon, each))
+            removed.append(withdraw_message(daemon, number))
         except Answered as refusal:
-            complain(str(refusal))
+            refusals[number] = refusal
         else:
             _tell_removed(removed[-1], as_json=as_json)
+    if refusals and not removed:
+        raise next(iter(refusals.values()))
     if as_json:
-        show_json({"messages": [each.json for each in removed]})
-    if len(removed) < len(messages):
+        failed = {str(number): str(why) for number, why in refusals.items()}
+        show_json({"messages": [each.json for each in removed], "failed": failed})
+    for each in refusals.values():
+        complain(str(each))
+    if refusals:
         sys.exit(FAILED)
 
 

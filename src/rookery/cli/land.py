@@ -42,8 +42,18 @@ def _method(name: str, text: str) -> Callable[[C], C]:
 @_method("merge", "Always make a merge commit.")
 @_method("squash", "Land as one commit.")
 @_method("rebase", "Land a copy of each commit.")
-@click.option("--commit", default="", metavar="MESSAGE", help="Commit everything first.")
-@click.option("--into", default="", metavar="BRANCH", help="Default: where it began.")
+@click.option(
+    "--commit",
+    default="",
+    metavar="MESSAGE",
+    help="Commit all changes with this message first.",
+)
+@click.option(
+    "--into",
+    default="",
+    metavar="BRANCH",
+    help="Branch to land in. Default: the one from which the worktree began.",
+)
 @as_json
 @click.argument("name", shell_complete=session_names)
 @pass_client

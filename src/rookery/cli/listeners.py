@@ -69,11 +69,19 @@ class ListenOptions(TypedDict):
     shell_complete=session_names,
     help="The session to notify; in an agent's session, that session.",
 )
-@click.option("--until", type=click.Choice([*_UNTIL]), default="stop", show_default=True)
+@click.option(
+    "--until",
+    type=click.Choice([*_UNTIL]),
+    default="stop",
+    show_default=True,
+    help="Event of the target to notify about.",
+)
 @click.option("--repeat", is_flag=True, help="Notify each time, not only once.")
 @how_many
 @click.option(
-    "--timeout", type=SECONDS, help="Seconds after which it is notified of what is missing."
+    "--timeout",
+    type=SECONDS,
+    help="Seconds after which it is notified of those that have not stopped.",
 )
 @click.option("--stop", is_flag=True, help="Cancel; the targets keep working.")
 @as_json
@@ -197,4 +205,5 @@ def _hinting_at_for(caller: str) -> Iterator[None]:
     except Answered as refusal:
         if caller or refusal.details.get("missing") != "caller":
             raise
-        raise Answered(refusal.code, f"{refusal} Use:  --for SESSION") from refusal
+        why = "You are not a session: name the one to notify:  --for SESSION"
+        raise Answered(refusal.code, why) from refusal

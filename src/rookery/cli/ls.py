@@ -33,7 +33,7 @@ from rookery.presentation.evidence import out_of_date, rules_warning
 from rookery.presentation.order import ranked
 from rookery.presentation.projects import project_folders
 from rookery.presentation.states import Standing, is_left_out, standing
-from rookery.presentation.texts import count
+from rookery.presentation.texts import count, one_line
 from rookery.quick_python_import import import_quickly
 
 C = TypeVar("C", bound=Callable[..., object])
@@ -224,12 +224,25 @@ def _nothing(listed: SessionList, options: ListOptions) -> str:
     """Return why the list is empty, and what to do."""
     if options["is_waiting"]:
         return "No session needs you."
+    if near := _misspelt_agent(listed, options["agent"]):
+        return f"No session has the agent {one_line(options['agent'])}. {near}"
     if options["agent"] or options["project"] or options["tags"]:
         return "No session matches. See all:  rookery ls -a"
     if not listed.sessions:
         return INVITATION
     ended = count(len(listed.sessions), "session")
     return f"No session is live; {ended} ended recently. Show them:  rookery ls -a"
+
+
+def _misspelt_agent(listed: SessionList, agent: str) -> str:
+    """Return a question with the agents that may be meant; empty if the agent is one."""
+    if not agent:
+        return ""
+    from rookery.agents.names import NAMES  # noqa: PLC0415 - loads slowly
+    from rookery.model.suggestions import did_you_mean  # noqa: PLC0415 - loads slowly
+
+    known = {*NAMES, *(each.agent for each in listed.sessions)}
+    return did_you_mean(agent, sorted(known)) if agent not in known else ""
 
 
 def _notes(listed: SessionList) -> dict[str, tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import asdict
 from functools import partial
@@ -35,8 +36,9 @@ from rookery.model.errors import AlreadyRunning, Answered, BadInput, NotRunning
 @pass_client
 def doctor(daemon: Client, *, environment: bool, deep: bool, as_json: bool) -> None:
     """Check for problems and say how to fix them; also works without a daemon."""
+    path = os.environ.get("PATH", "")
     try:
-        checkup = _with_version(run_checks(daemon), show_status(daemon).version)
+        checkup = _with_version(run_checks(daemon, path=path), show_status(daemon).version)
         code = 0 if checkup.ok else FAILED
     except NotRunning:
         checkup, code = _checked_here(), NOT_RUNNING

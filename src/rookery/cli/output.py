@@ -68,10 +68,19 @@ class BlockOutputOptions(OutputOptions):
 def _conversation_options(command: C) -> C:
     """Add the options that both commands have."""
     options = (
-        click.option("--follow", "-f", is_flag=True, help="Print what follows, until it ends."),
-        click.option("--last", type=click.IntRange(1), help="Only the last N."),
         click.option(
-            "--whole", is_flag=True, help="Also the sessions that this one continues."
+            "--follow",
+            "-f",
+            is_flag=True,
+            help="Keep printing new output until the session ends.",
+        ),
+        click.option(
+            "--last",
+            type=click.IntRange(1),
+            help="Only the last N turns, or blocks with --blocks.",
+        ),
+        click.option(
+            "--whole", is_flag=True, help="Include the sessions that this one continues."
         ),
         click.option("--full", is_flag=True, help="Do not shorten tool calls and results."),
         colour_option,
@@ -142,7 +151,7 @@ def logs(
 ) -> None:
     """Print the prompts, tool calls and answers of a session.
 
-    The daemon's own log is printed by `rookery daemon logs`.
+    Without NAME it prints the daemon's log, like `rookery daemon logs`.
     """
     if name and lines:
         raise BadInput("-n is for the daemon's log; use --last for the turns of a session.")

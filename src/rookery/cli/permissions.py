@@ -164,7 +164,13 @@ def mode(daemon: Client, *, mode: str | None, as_json: bool) -> None:
 
 
 @click.command(epilog=examples("rookery audit", "rookery audit api --json"))
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=50,
+    show_default=True,
+    help="Maximum number of decisions.",
+)
 @as_json
 @click.argument("name", required=False, default="", shell_complete=any_session_names)
 @pass_client

@@ -8,12 +8,14 @@ from typing import TypeVar
 
 import click
 
-from rookery.cli.blocked import how_to_answer, open_requests
+from rookery.cli.blocked import how_to_answer, open_requests, what_it_asks
 from rookery.cli.render import complain_of, remark
+from rookery.cli.tables import width_here
+from rookery.cli.wrapping import between_commands
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo
 from rookery.model.errors import PersonNeeded
-from rookery.model.reason_texts import first_line
+from rookery.presentation.texts import as_sentence
 
 C = TypeVar("C", bound=Callable[..., object])
 
@@ -31,7 +33,7 @@ def on_permission_option(default: str = "wait in a terminal, else fail") -> Call
     return click.option(
         "--on-permission",
         type=click.Choice([WAIT, FAIL]),
-        help="When the agent asks you something: go on waiting, or exit with 6 at once."
+        help="If the agent asks you something: keep waiting, or exit with 6."
         f" Default: {default}.",
     )
 
@@ -43,8 +45,10 @@ def fails_when_asked(chosen: str | None) -> bool:
 
 def tell_of_dialog(daemon: Client, session: SessionInfo) -> None:
     """Print what a session asks, and how to answer."""
-    complain_of(f"{session.name} waits for you: {first_line(session.reason)}")
-    remark(f"  Answer:  {how_to_answer(session, open_requests(daemon, session.id))}")
+    requests = open_requests(daemon, session.id)
+    complain_of(f"{session.name} waits for you: {what_it_asks(session, requests)}")
+    how = f"  Answer:  {how_to_answer(session, requests)}"
+    remark(between_commands(how, width_here()) if sys.stderr.isatty() else how)
 
 
 def person_needed(daemon: Client, session: SessionInfo, note: str = "") -> PersonNeeded:
@@ -52,6 +56,7 @@ def person_needed(daemon: Client, session: SessionInfo, note: str = "") -> Perso
 
     ``note`` is a sentence that follows what it asks.
     """
-    how = how_to_answer(session, open_requests(daemon, session.id))
-    asks = f"{session.name} waits for you: {first_line(session.reason)}"
-    return PersonNeeded(f"{asks.rstrip('.')}. {note}" if note else asks, how=how)
+    requests = open_requests(daemon, session.id)
+    how = how_to_answer(session, requests)
+    asks = f"{session.name} waits for you: {what_it_asks(session, requests)}"
+    return PersonNeeded(f"{as_sentence(asks)} {note}" if note else asks, how=how)

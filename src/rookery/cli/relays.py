@@ -95,7 +95,7 @@ class RelayOptions(TypedDict):
 @click.option(
     "--max-hops",
     type=click.IntRange(1, 1_000),
-    help="Maximum of answers to answers in a row.",
+    help="Maximum of relayed answers in a row (hops). Default: relays.max_hops.",
 )
 @click.option(
     "--max-a-minute", type=click.IntRange(1, 10_000), help="Maximum of messages a minute."
@@ -225,7 +225,8 @@ def close(daemon: Client, *, relay: str, as_json: bool) -> None:
 
 def _show_closed(daemon: Client, relay: RelayInfo) -> None:
     reason = with_names(relay.reason, known_sessions(daemon, (), [relay.reason]))
-    say(f"Relay {relay.id} is closed: {reason}.")
+    was = reason if reason.startswith("closed") else f"closed: {reason}"
+    say(f"Relay {relay.id} is {was.replace('by person', 'by you')}.")
 
 
 def _talk(relay: RelayInfo) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import click
 
+from rookery.cli.tables import width_here
 from rookery.cli.typed_name import with_typed_name, with_typed_name_in_prose
+from rookery.cli.wrapping import between_commands
 from rookery.client.decoding import DaemonAnswer
 from rookery.presentation import deadlines
 from rookery.presentation.ages import age, time_left
@@ -28,7 +31,9 @@ def say(text: str = "") -> None:
 
 def say_hint(text: str) -> None:
     """Print commands that the user may type now; the text has nothing of agents in it."""
-    click.echo(plain(with_typed_name_in_prose(text)))
+    shown = plain(with_typed_name_in_prose(text))
+    has_width = sys.stdout.isatty() or bool(os.environ.get("COLUMNS"))
+    click.echo(between_commands(shown, width_here()) if has_width else shown)
 
 
 def say_verbatim(text: str) -> None:

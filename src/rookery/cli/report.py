@@ -10,7 +10,7 @@ from math import inf
 from time import monotonic
 
 from rookery.agents.names import WITH_INSTALLED_HOOKS
-from rookery.cli.blocked import BlockedNotices, how_to_answer, open_requests
+from rookery.cli.blocked import BlockedNotices, how_to_answer, open_requests, what_it_asks
 from rookery.cli.daemon_waits import goes_on, patiently, stoppable
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.names import with_names_from
@@ -28,10 +28,11 @@ from rookery.client.daemon import show_status
 from rookery.client.sessions import SessionInfo, show_evidence, wait_for_session
 from rookery.client.turns import TurnInfo, show_turns
 from rookery.model.errors import Answered
-from rookery.model.reason_texts import first_line
+from rookery.model.reason_texts import first_line, with_last_output
 from rookery.presentation.activity import running_on
 from rookery.presentation.next_steps import watch_command
 from rookery.presentation.states import ended_by, state_word
+from rookery.presentation.texts import as_sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +139,13 @@ def summary(daemon: Client, session: SessionInfo) -> str:
     reason = first_line(session.reason)
     if session.status == "failed":
         is_more = reason != session.reason.strip()
-        return f"{name} failed: {reason}" + (
-            f". Its last screen:  rookery output {name}" if is_more else ""
-        )
+        failed = f"{name} failed: {with_last_output(session.reason)}"
+        more = f" Its last screen:  rookery output {name}"
+        return as_sentence(failed) + more if is_more else failed
     if session.is_asking:
-        how = how_to_answer(session, open_requests(daemon, session.id))
-        return f"{name} waits for your answer: {reason}  {how}"
+        requests = open_requests(daemon, session.id)
+        asked, how = what_it_asks(session, requests), how_to_answer(session, requests)
+        return f"{name} waits for your answer: {asked}  {how}"
     if session.has_failed_turn:
         does = "is idle; its last turn failed."
     elif ended := ended_by(session):

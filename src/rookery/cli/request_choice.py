@@ -12,6 +12,7 @@ from rookery.client import Client
 from rookery.client.permissions import RequestInfo, list_requests
 from rookery.client.sessions import SessionInfo
 from rookery.model.errors import Answered
+from rookery.presentation.answers import answer_words, numbered_options
 
 NONE_PENDING = "No pending requests."
 
@@ -45,9 +46,9 @@ def only_request(daemon: Client, command: AnswerCommand, *, more: str = "") -> R
     sessions = known_sessions(daemon, (each.session for each in requests))
     if not fitting:
         other: AnswerCommand = "allow" if command == "answer" else "answer"
-        listed = _listed(requests, sessions, other, "WORDS" if other == "answer" else "")
+        listed = _listed(requests, sessions, other)
         raise Answered("request-unknown", f"No request that {command} can answer. Use:{listed}")
-    listed = _listed(fitting, sessions, command, more)
+    listed = _listed(fitting, sessions, command, more=more)
     every = "" if command == "answer" else f"\n  rookery {command} --all"
     raise Answered(
         "request-ambiguous", f"{len(fitting)} requests wait; name one:{listed}{every}"
@@ -58,13 +59,20 @@ def _listed(
     requests: Sequence[RequestInfo],
     sessions: Mapping[str, SessionInfo],
     command: AnswerCommand,
-    more: str,
+    *,
+    more: str = "",
 ) -> str:
-    """Return a line for each request: the command that answers it, and what it asks for."""
+    """Return a line for each request: the command that answers it, and what it asks for.
+
+    ``more`` is what follows the request; by default what an answer takes.
+    """
     lines = []
     for each in requests:
-        words = " ".join(filter(None, ["rookery", command, each.id, more]))
-        about = in_one_line(each.message, MAX_LISTED_CHARACTERS)
+        after = more or (answer_words(each) if command == "answer" else "")
+        words = " ".join(filter(None, ["rookery", command, each.id, after]))
+        options = numbered_options(each) if command == "answer" else ""
+        asked = f"{each.message} ({options})" if options else each.message
+        about = in_one_line(asked, MAX_LISTED_CHARACTERS)
         lines.append(f"\n  {words}   {name_of(each.session, sessions)}: {about}")
     return "".join(lines)
 

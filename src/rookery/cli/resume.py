@@ -9,9 +9,11 @@ from typing import IO, Literal, TypedDict, TypeVar, Unpack, get_args
 import click
 
 from rookery.cli.completion import agent_names, any_session_names, folders, runtime_names
+from rookery.cli.cut_off import what_was_cut_off
 from rookery.cli.options import SECONDS, as_json, examples, not_empty, pass_client
 from rookery.cli.person_needed import on_permission_option
 from rookery.cli.prompts import prompt_of
+from rookery.cli.render import remark
 from rookery.cli.report import (
     SessionWait,
     awaited,
@@ -22,6 +24,7 @@ from rookery.cli.report import (
 )
 from rookery.cli.resume_lost import LostSelection, resume_all
 from rookery.cli.start_options import environment_here
+from rookery.cli.workspace_texts import describe_sharing
 from rookery.client import Client
 from rookery.client.starts import ResumeOrder, resume_session
 from rookery.model.errors import BadInput
@@ -83,31 +86,31 @@ _OPTIONS = (
         "-a",
         default="",
         shell_complete=agent_names,
-        help="Agent of a conversation that Rookery does not know.",
+        help="With the id of a conversation that Rookery does not know: its agent.",
     ),
     click.option(
         "--project",
         "-p",
         default="",
         shell_complete=folders,
-        help="Folder of such a conversation.",
+        help="Its folder, likewise.",
     ),
     click.option(
         "--runtime",
         default="",
         shell_complete=runtime_names,
-        help="tmux, sdk, acp, codex or opencode. Default: the one that it had.",
+        help="tmux, sdk, acp, codex or opencode. Default: the same as before.",
     ),
     click.option(
         "--budget",
         type=click.FloatRange(min=0, min_open=True),
         metavar="USD",
-        help="Driven session: end it when it has cost this much more. Default: as before.",
+        help="Driven session: further US dollars after which it ends. Default: as before.",
     ),
     click.option(
         "--queue",
         is_flag=True,
-        help="Driven session: if too many live, wait for a place instead of failing.",
+        help="Driven session: at limits.driven_sessions, wait instead of failing.",
     ),
     click.option("--file", "-f", type=click.File("rb"), help="Read the prompt from a file."),
     click.option(
@@ -202,6 +205,10 @@ def _resume(daemon: Client, options: ResumeOptions, *, fork: bool) -> None:
         queue=options["queue"],
     )
     session = resume_session(daemon, options["session"], order)
+    if sharing := describe_sharing(daemon, session):
+        remark(sharing)
+    for each in () if fork else what_was_cut_off(daemon, session):
+        remark(f"{session.name}: {each}")
     warn_of_missing_hooks(daemon, session)
     warn_of_changed_config(daemon)
     if not options["wait"]:

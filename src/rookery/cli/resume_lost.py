@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import click
 
+from rookery.cli.cut_off import what_was_cut_off
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.render import ago, complain, say, say_line, short, show_json
 from rookery.cli.start_options import environment_here
@@ -53,12 +54,18 @@ def resume_all(
     if as_json:
         _show_json(listed, outcome)
     elif resumable:
-        done = f"{len(outcome.resumed)} of {count(len(resumable), 'session')}"
-        say(f"Resumed {done}. See them with:  rookery ls")
+        _tell_resumed(daemon, outcome.resumed, of=len(resumable))
     for name, why in outcome.failures.items():
         complain(f"{name} was not resumed. {why}")
     if outcome.failures:
         sys.exit(FAILED)
+
+
+def _tell_resumed(daemon: Client, resumed: list[SessionInfo], *, of: int) -> None:
+    for session in resumed:
+        for each in what_was_cut_off(daemon, session):
+            say(f"{session.name}: {each}")
+    say(f"Resumed {len(resumed)} of {count(of, 'session')}. See them with:  rookery ls")
 
 
 def _show(listed: LostListInfo, selection: LostSelection) -> None:

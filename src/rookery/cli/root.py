@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from importlib.util import find_spec
 from typing import Any
@@ -11,8 +10,8 @@ import click
 
 from rookery import __version__
 from rookery.cli.options import NO_AUTOSTART
+from rookery.cli.tables import width_here
 from rookery.cli.typed_name import with_typed_name_in_prose
-from rookery.model.suggestions import did_you_mean
 from rookery.quick_python_import import import_quickly
 
 #: The commands by purpose, each with its module. The help keeps this order.
@@ -140,7 +139,7 @@ class LazyGroup(click.Group):
         **extra: Any,  # noqa: ANN401 - as in click
     ) -> click.Context:
         # By itself, click writes help of at least 50 columns, which narrow terminals break.
-        if (columns := shutil.get_terminal_size().columns) < MAX_NARROW_COLUMNS:
+        if (columns := width_here()) < MAX_NARROW_COLUMNS:
             extra.setdefault("terminal_width", columns)
         return super().make_context(info_name, args, parent, **extra)
 
@@ -193,7 +192,9 @@ class LazyGroup(click.Group):
 
 def no_such_command(name: str, context: click.Context) -> click.UsageError:
     """Return an error that names the commands which ``name`` resembles."""
-    near = did_you_mean(name, [*_MODULES, *ALIASES])
+    # Imported only for an unknown command: comparing words would slow down every other.
+    suggestions = import_quickly("rookery.model.suggestions")
+    near = suggestions.did_you_mean(name, [*_MODULES, *ALIASES])
     return click.UsageError(f"There is no command {name!r}. {near}".rstrip(), context)
 
 

@@ -10,6 +10,7 @@ from typing import Unpack
 import click
 
 from rookery.cli.ask import exit_by_turn
+from rookery.cli.blocked import open_requests
 from rookery.cli.exit_codes import FAILED, INTERRUPTED
 from rookery.cli.failures import fail
 from rookery.cli.options import examples, pass_client
@@ -28,6 +29,8 @@ from rookery.client import Client
 from rookery.client.sessions import SessionInfo, end_done_session
 from rookery.client.turns import TurnInfo, show_turns
 from rookery.model.errors import Answered, BadInput, NotRunning, PersonNeeded
+from rookery.model.permissions import DIALOG
+from rookery.presentation.texts import as_sentence
 
 
 @click.command(
@@ -86,6 +89,12 @@ def _print(session: SessionInfo, turns: list[TurnInfo], *, as_json: bool) -> Non
     sys.stdout.flush()
 
 
+def _takes_rules(daemon: Client, session: SessionInfo) -> bool:
+    """Return whether rules can answer what a session asks: a tool call, not a dialog."""
+    requests = open_requests(daemon, session.id)
+    return any(each.kind == "permission" and each.tool != DIALOG for each in requests)
+
+
 @contextmanager
 def _ended_afterwards(daemon: Client, session: SessionInfo, *, keep: bool) -> Iterator[None]:
     """End the session when the body is over; after Ctrl-C print what became of it."""
@@ -94,8 +103,11 @@ def _ended_afterwards(daemon: Client, session: SessionInfo, *, keep: bool) -> It
     except PersonNeeded as needed:
         if keep:
             raise
-        how = "allow it by a rule, or use --keep and answer it"
-        raise PersonNeeded(f"{needed}. The session was ended.", how=how) from needed
+        by_rule = "allow it by a rule, or " if _takes_rules(daemon, session) else ""
+        how = f"{by_rule}use --keep and answer it"
+        raise PersonNeeded(
+            f"{as_sentence(str(needed))} The session was ended.", how=how
+        ) from needed
     except KeyboardInterrupt:
         fate = f"is kept. See:  rookery output {session.name}" if keep else "was ended."
         remark(f"\nStopped; {session.name} {fate}")

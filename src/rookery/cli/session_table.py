@@ -16,7 +16,7 @@ from rookery.cli.tables import Layout, line_of
 from rookery.client.sessions import ListedSession, WaitingInfo
 from rookery.presentation.activity import Surroundings, activity
 from rookery.presentation.ages import age
-from rookery.presentation.amounts import cost_text
+from rookery.presentation.amounts import cost_text, short_count
 from rookery.presentation.cells import cut
 from rookery.presentation.folders import short_folders
 from rookery.presentation.order import ranked, tree
@@ -49,9 +49,9 @@ _SHORT = Layout(
 _LONG = Layout(
     titles=(
         *("NAME", "ID", "AGENT", "RUNTIME", "MODEL", "MODE", "STATE", "SINCE"),
-        *("TOKENS", "COST", "PROJECT", "BRANCH", "WHAT"),
+        *("TOKENS", "COST", "CONTEXT", "PROJECT", "BRANCH", "WHAT"),
     ),
-    spared=("MODE", "PROJECT", "BRANCH", "SINCE", "MODEL", "TOKENS", "AGENT"),
+    spared=("CONTEXT", "MODE", "PROJECT", "BRANCH", "SINCE", "MODEL", "TOKENS", "AGENT"),
     shrinking=("PROJECT", "BRANCH", "WHAT"),
     last_resort="WHAT",
     cut_at_start=frozenset({"PROJECT"}),
@@ -160,6 +160,7 @@ def _row(session: ListedSession, now: datetime, project: str) -> dict[str, str]:
         "SINCE": age(session.since, now) if session.since else "",
         "TOKENS": f"{tokens:,}" if tokens else "–",
         "COST": cost_text(session.cost_usd, estimated=session.estimated_cost > 0),
+        "CONTEXT": short_count(session.context_tokens) if session.context_tokens else "–",
         "PROJECT": project,
         "BRANCH": session.branch,
     }

@@ -50,7 +50,7 @@ Fact = tuple[str, str]
 @of_any_session
 @pass_client
 def show(daemon: Client, *, name: str, as_json: bool) -> None:
-    """Show everything about one session, and how to go on with it."""
+    """Show everything about one session, and the commands for what to do next."""
     details = show_details(daemon, name)
     reply(details, partial(_print, daemon, details), as_json=as_json)
 
@@ -102,6 +102,8 @@ def _agent(session: ListedSession) -> Iterator[Fact]:
     yield "mode", session.permission_mode
     tokens = f"{session.input_tokens:,} in, {session.output_tokens:,} out"
     yield "tokens", tokens if session.input_tokens or session.output_tokens else ""
+    context = f"{session.context_tokens:,} tokens"
+    yield "context", context if session.context_tokens else ""
     estimated = " (estimated)" if session.estimated_cost else ""
     yield "cost", "" if session.cost_usd is None else f"${session.cost_usd:.4f}{estimated}"
     yield "budget", f"${in_dollars(session.budget):.2f}" if session.budget else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -101,13 +102,13 @@ _START_OPTIONS = (
         "--runtime",
         default=AUTO_RUNTIME,
         shell_complete=runtime_names,
-        help="tmux, or without a terminal: sdk, acp, codex, opencode. Default: configured.",
+        help="tmux, or no terminal: sdk, acp, codex, opencode. Default: agents.NAME.runtime.",
     ),
     click.option(
         "--budget",
         type=click.FloatRange(min=0, min_open=True),
         metavar="USD",
-        help="Driven session: end it when it has cost this much.",
+        help="Driven session: US dollars after which it ends.",
     ),
     click.option(
         "--system-prompt", default="", help="Driven session: add this to its instructions."
@@ -116,7 +117,7 @@ _START_OPTIONS = (
         "--allow-tool",
         "allowed_tools",
         multiple=True,
-        help="Driven session: a tool that it may use unasked. Can be repeated.",
+        help="Driven session: a tool that it may use without asking. Can be repeated.",
     ),
     click.option(
         "--single-turn", is_flag=True, help="Driven session: end it after its first turn."
@@ -124,7 +125,7 @@ _START_OPTIONS = (
     click.option(
         "--queue",
         is_flag=True,
-        help="Driven session: if too many live, wait for a place instead of failing.",
+        help="Driven session: at limits.driven_sessions, wait instead of failing.",
     ),
     click.option("--model", "-m", default="", help="Default: the agent's own choice."),
     click.option(
@@ -134,7 +135,9 @@ _START_OPTIONS = (
         help="Default: the agent's own.",
     ),
     click.option("--no-tools", is_flag=True, help="Do not give the agent Rookery's MCP tools."),
-    click.option("--tag", "-t", "tags", multiple=True, help="Tag it. Can be repeated."),
+    click.option(
+        "--tag", "-t", "tags", multiple=True, help="Tag of the session. Can be repeated."
+    ),
     click.option(
         "--worktree",
         "-w",
@@ -169,8 +172,9 @@ def begin(daemon: Client, options: StartOptions, *, prompt: str | None = None) -
     ``prompt`` replaces the prompt of the options.
     """
     agent, words = _agent_and_words(options)
-    is_shell = agent == SHELL
-    arguments = options["arguments"]
+    if words and not (agent or options["profile"]):
+        _require_no_misspelt_agent(words[0])
+    is_shell, arguments = agent == SHELL, options["arguments"]
     if prompt is None:
         prompt = "" if is_shell else prompt_of(words, options["file"])
     order = StartOrder(
@@ -199,7 +203,7 @@ def begin(daemon: Client, options: StartOptions, *, prompt: str | None = None) -
     try:
         session = start_session(daemon, order)
     except Answered as refusal:
-        raise _with_hint(refusal, words, order.command) from refusal
+        raise _with_hint(refusal, order.command) from refusal
     _warn(daemon, session)
     return session
 
@@ -226,15 +230,31 @@ def _agent_and_words(options: StartOptions) -> tuple[str, tuple[str, ...]]:
 
 def _is_agent(word: str) -> bool:
     """Return whether a word names an agent, of Rookery or of the configuration."""
-    if word in NAMES:
-        return True
-    if not CONFIGURED_NAME.fullmatch(word):
-        return False
+    is_possible = CONFIGURED_NAME.fullmatch(word) is not None
+    return word in NAMES or (is_possible and word in _configured_agents())
+
+
+def _configured_agents() -> list[str]:
+    """Return the names of the agents that only the configuration describes."""
     try:
         agents = tomllib.loads(find_home(os.environ).settings.read_text()).get("agents")
-        return isinstance(agents, dict) and bool(agents.get(word, {}).get("acp"))
+        return [name for name, each in agents.items() if each.get("acp")] if agents else []
     except (OSError, ValueError, AttributeError, RookeryError):
-        return False  # the daemon says what is wrong with the configuration
+        return []  # the daemon says what is wrong with the configuration
+
+
+def _require_no_misspelt_agent(word: str) -> None:
+    """Refuse a first word that is almost an agent's name. Raises ``BadInput``.
+
+    Otherwise the default agent would get it as a part of its prompt.
+    """
+    if len(word.split()) > 1:
+        return  # a prompt in quotes
+    if near := did_you_mean(word, (*NAMES, *_configured_agents())):
+        raise BadInput(
+            f"{word!r} is no agent. {near} If it belongs to the prompt, name the agent with"
+            f" an option:  --agent NAME {shlex.quote(word)}"
+        )
 
 
 def _branch(options: StartOptions) -> str:
@@ -265,15 +285,10 @@ def _project_settings(session: SessionInfo) -> str:
     )  # in the home they are the user's
 
 
-def _with_hint(
-    refusal: Answered, words: Sequence[str], command: Sequence[str]
-) -> Answered | BadInput:
-    """Add a hint for a whole command line in one argument, and for a misspelt agent."""
+def _with_hint(refusal: Answered, command: Sequence[str]) -> Answered:
+    """Add a hint for a whole command line in one argument."""
     if refusal.code == "program-missing" and len(command) == 1 and " " in command[0]:
         return Answered(refusal.code, f"{refusal} Or leave out the quotes:  -- {command[0]}")
-    near = did_you_mean(words[0], NAMES) if words else ""
-    if refusal.details.get("missing") == "agent" and near:
-        return BadInput(f"{words[0]!r} is no agent. {near}")
     return refusal
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from pathlib import Path
+
+from rookery.quick_python_import import import_quickly
 
 #: How commands are written in texts, whatever the program is called.
 WRITTEN = "rookery"
@@ -23,7 +24,8 @@ def typed_name() -> str:
     # Without a folder it was found on the PATH; other programs only use this module.
     if program.name == sys.argv[0] or program.name != WRITTEN:
         return WRITTEN
-    on_path = shutil.which(WRITTEN)
+    # Imported only if a text names a command: it loads compression modules.
+    on_path = import_quickly("shutil").which(WRITTEN)
     if on_path and Path(on_path).resolve() == program.resolve():
         return WRITTEN
     try:

@@ -44,6 +44,30 @@ def describe_end(daemon: Client, session: SessionInfo) -> str:
     if found.state == "removed":
         again = f"rookery resume {shlex.quote(session.name)}"
         return f" Its worktree was removed; `{again}` makes it again."
+    if found.in_use:
+        return f" Its worktree stays: {_workers(found.users)} in it."
     if found.state != "kept":
         return ""
     return f" Its worktree is kept in {short(found.path)}: {found.reason}."
+
+
+def describe_sharing(daemon: Client, session: SessionInfo) -> str:
+    """Return with which sessions one shares its worktree; empty if with none."""
+    if session.workspace is None:
+        return ""
+    try:
+        found = show_workspace(daemon, session.id, timeout=0)
+    except Answered:  # the session has started; the worktree is only a detail
+        return ""
+    others = tuple(each for each in found.users if each != session.name)
+    if not others:
+        return ""
+    place = f"{short(found.path)} on branch {found.branch}"
+    return f"It works in {place}. {_workers(others)} in the same worktree."
+
+
+def _workers(names: tuple[str, ...]) -> str:
+    """Return the subject and the verb of a sentence about sessions that work somewhere."""
+    if not names:
+        return "another session works"
+    return f"{', '.join(names)} {'works' if len(names) == 1 else 'work'}"

@@ -11,6 +11,9 @@ from rookery.cli.tables import width_here
 from rookery.presentation.cells import cells, wrapped
 from rookery.presentation.texts import plain
 
+#: Separates commands of which the user may type one.
+ALTERNATIVE = "  |  "
+
 
 def say_wrapped(text: str, *, first: str = "", rest: str | None = None) -> None:
     """Print a text of an agent or a user after ``first``; more lines begin with ``rest``.
@@ -20,6 +23,20 @@ def say_wrapped(text: str, *, first: str = "", rest: str | None = None) -> None:
     rest = " " * cells(first) if rest is None else rest
     for number, line in enumerate(_lines(plain(text), width_here() - cells(first))):
         click.echo(f"{rest if number else first}{line}".rstrip())
+
+
+def between_commands(text: str, room: int) -> str:
+    """Break a text with alternative commands between these, so that each stays whole."""
+    first, *rest = text.split(ALTERNATIVE)
+    indent = " " * (len(first) - len(first.lstrip()))
+    lines = [first]
+    for each in rest:
+        longer = f"{lines[-1]}{ALTERNATIVE}{each}"
+        if cells(longer) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(f"{indent}{each}")
+    return "\n".join(lines)
 
 
 def _lines(text: str, room: int) -> list[str]:

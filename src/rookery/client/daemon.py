@@ -6,6 +6,7 @@ from msgspec import field
 
 from rookery.client.decoding import DaemonAnswer, read
 from rookery.client.transport import Client
+from rookery.model.errors import Answered
 
 
 class StatusInfo(DaemonAnswer, frozen=True):
@@ -82,8 +83,14 @@ def stop_daemon(daemon: Client) -> StatusInfo:
     return read(StatusInfo, daemon.post("stop"))
 
 
-def run_checks(daemon: Client) -> CheckupInfo:
-    return read(CheckupInfo, daemon.get("doctor"))
+def run_checks(daemon: Client, *, path: str) -> CheckupInfo:
+    """Run the checks; ``path`` is the PATH on which agents are also looked for."""
+    try:
+        return read(CheckupInfo, daemon.get("doctor", path=path))
+    except Answered as refusal:
+        if refusal.code != "bad-input":
+            raise
+        return read(CheckupInfo, daemon.get("doctor"))  # an older daemon takes no PATH
 
 
 def prune(daemon: Client, *, days: float | None) -> PrunedInfo:

@@ -135,7 +135,7 @@ def await_delivery(daemon: Client, answered: RequestInfo) -> RequestInfo:
     if answered.delivery != "due":
         return answered
     now = show_request(daemon, answered.id, timeout=DELIVERY_TIMEOUT_S)
-    return now.with_changes(note=answered.note)
+    return now.with_changes(note=answered.note or now.note)
 
 
 def allow_request(daemon: Client, request: str, *, for_session: bool) -> RequestInfo:

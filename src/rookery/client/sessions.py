@@ -64,6 +64,7 @@ class SessionInfo(DaemonAnswer, frozen=True):
     denial_count: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    context_tokens: int = 0
     seen_at: str | None = None
     workspace: SessionWorkspaceInfo | None = None
 
@@ -110,6 +111,7 @@ class ListedSession(SessionInfo, frozen=True):
     asked_folder: str = ""
     branch: str = ""
     is_resumed: bool = False
+    cut_off: str = ""
     cost_usd: float | None = None
     estimated_cost: int = 0
 

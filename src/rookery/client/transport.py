@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote, urlencode
 
-from rookery.model.errors import Answered, HomeUnusable, NotRunning, TimedOut, Unreadable
+from rookery.model.errors import (
+    Answered,
+    BadInput,
+    HomeUnusable,
+    NotRunning,
+    TimedOut,
+    Unreadable,
+)
 from rookery.processes.peers import peer_of
 
 #: Seconds without a byte from the daemon, in addition to the time that a request may wait.
@@ -199,6 +206,8 @@ class Client:
 
 
 def _path(segments: tuple[str, ...]) -> str:
+    if not all(each.strip() for each in segments):
+        raise BadInput("a name or an id must not be empty.")
     return "/v1/" + "/".join(quote(each, safe="") for each in segments)
 
 

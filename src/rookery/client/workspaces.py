@@ -50,6 +50,7 @@ class WorkspaceInfo(DaemonAnswer, frozen=True):
     reason: str = ""
     created_at: str = ""
     in_use: bool = False
+    users: tuple[str, ...] = ()
     ahead: int | None = None
     behind: int | None = None
     dirty: int | None = None

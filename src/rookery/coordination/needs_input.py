@@ -28,7 +28,9 @@ def need(db: Connection, caller: SessionId, target: Session, asked: facts.InputA
         if _may_decide(db, caller, request):
             template = NEEDS_DECISION
     elif request and request.source == "hook" and _is_answerable(request):
-        template, message = NEEDS_ANSWER, _with_options(request)
+        message = _with_options(request)
+        if session_families.may_answer(db, caller, target.id):
+            template = NEEDS_ANSWER
     return news(template, target, message, request=asked.request)
 
 

@@ -1,7 +1,7 @@
 """Relays connect sessions: the answer of each is sent once to every other.
 
-A relay sends the last message of a turn, never screens. Loops end at a limit along the chain of
-causes, so that no code has to guess whether two agents are only being polite.
+A relay sends the last message of a turn, never screens. A limit on the hops in
+the chain of causes stops two agents that only thank each other.
 """
 
 from __future__ import annotations
@@ -97,13 +97,13 @@ def join(
         raise CommandRefused(f"{session.name} is in {MAX_RELAYS} relays; close one first.")
     before = next((each for each in relay.members if each.session == session_id), None)
     number = before.number if before else len(relay.members) + 1
-    known_as = session.name
+    alias = session.name
     if name and name != session.name:
         members = (each.name for each in relay.present)
         others = (*sessions.names_of_others(db, session_id), *members)
-        known_as = checked_alias(name, others=others)
-    relays.join(db, relay.id, Member(session_id, known_as, number))
-    journal.append(db, facts.RelayJoined(session_id, relay.id, known_as, number))
+        alias = checked_alias(name, others=others)
+    relays.join(db, relay.id, Member(session_id, alias, number))
+    journal.append(db, facts.RelayJoined(session_id, relay.id, alias, number))
 
 
 def leave(
@@ -148,7 +148,7 @@ def react(db: Connection, entry: Entry) -> None:
             for relay in relays.of_session(db, session):
                 member = relay.member(session)
                 if member and relays.leave(db, relay.id, session, at=entry.at):
-                    leaving = _Leaving(entry.seq, entry.at, f"{member.name} is over")
+                    leaving = _Leaving(entry.seq, entry.at, f"{member.name} has ended")
                     _announce_leaving(db, relay, member, leaving)
         case _:
             pass
@@ -191,7 +191,7 @@ def _forward(db: Connection, entry: Entry, relay: Relay, last_words: str) -> Non
 def _limit(db: Connection, entry: Entry, relay: Relay, hops: int) -> str:
     """Return the limit that stops an answer from being sent on; empty if none does."""
     if hops > relay.limits.hops:
-        return f"{relay.limits.hops} answers to answers; a person's words let it go on"
+        return f"{relay.limits.hops} relayed answers in a row; a person's message resets this"
     if relays.count_said(db, relay.id, since=entry.at - MINUTE) >= relay.limits.a_minute:
         return f"{relay.limits.a_minute} messages in a minute"
     return ""

@@ -7,7 +7,6 @@ neither pressed twice nor forgotten.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +15,7 @@ from sqlite3 import Connection
 
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import KeysPressed, KeysWithheld, SessionId
+from rookery.model.lifecycle import Status
 from rookery.model.permissions import Request, Verdict
 from rookery.model.screens import Dialog, Press
 from rookery.model.sessions import Session
@@ -28,8 +28,6 @@ from rookery.store import dialogs, hook_replies, request_keys, requests, session
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.supervise import Reconciler
-
-_log = logging.getLogger(__name__)
 
 #: Seconds between two looks at a dialog.
 LOOK_SECONDS = 0.3
@@ -62,7 +60,8 @@ class NotPressed(StrEnum):
     NO_TERMINAL = "it has no terminal to press a key in"
     UNREACHABLE = "its pane could not be reached"
     CHANGED = "its dialog changed just before the key was pressed"
-    OVER = "its session ended before the answer was seen to take effect"
+    OVER = "its session ended before the answer could be given"
+    UNSEEN = "its session ended before the answer was seen to take effect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,7 @@ class _Course:
     absent: int = 0  #: how many of the last looks showed no dialog
     step: Press | None = None
     dialog: Dialog | None = None  #: the dialog in which the step was taken
+    is_pressed: bool = False  #: a key that ends the dialog was pressed by this daemon
     last_dialog: Dialog | None = None  #: the dialog at the last look
     waited: int = 0  #: looks since the step
     why: NotPressed = NotPressed.NO_DIALOG  #: why no step was taken at the last look
@@ -123,7 +123,7 @@ class DialogAnswers:
             if standing is None:
                 return
             if standing.session.status.is_over:
-                await self._close(course.request, NotPressed.OVER)
+                await self._settle_after_end(course, standing)
                 return
             if not standing.session.has_terminal:
                 break
@@ -189,7 +189,7 @@ class DialogAnswers:
             course.why = NotPressed.NOT_TAKEN
         elif await self._is_due(course, standing, step, dialog):
             course.step, course.dialog, course.waited = step, dialog, 0
-            await self._press(request, standing, step, dialog)
+            await self._press(course, standing, step, dialog)
 
     async def _is_due(
         self, course: _Course, standing: _Standing, step: Press, dialog: Dialog
@@ -209,8 +209,9 @@ class DialogAnswers:
         return True
 
     async def _press(
-        self, request: Request, standing: _Standing, step: Press, dialog: Dialog
+        self, course: _Course, standing: _Standing, step: Press, dialog: Dialog
     ) -> None:
+        request = course.request
         intend = partial(self._intend, request=request, step=step, by=standing.verdict.by)
         await self.database.write(intend)
         # Look again: writing to disk took a while.
@@ -220,6 +221,17 @@ class DialogAnswers:
             return
         number = standing.presses + step.is_last
         await terminal.press_in_dialog(step, receipt=_receipt(request, number))
+        course.is_pressed = course.is_pressed or step.is_last
+
+    async def _settle_after_end(self, course: _Course, standing: _Standing) -> None:
+        """Settle an answer whose session has ended: some answers end their program."""
+        session, request = standing.session, course.request
+        is_own_end = session.status is not Status.KILLED and not session.lost
+        if course.is_pressed and is_own_end:
+            await self.database.write(partial(self._note_pressed, request=request))
+        else:
+            why = NotPressed.UNSEEN if standing.presses else NotPressed.OVER
+            await self._close(request, why)
 
     def _intend(self, db: Connection, request: Request, step: Press, by: str) -> None:
         key_names = " ".join(step.keys) or "words"

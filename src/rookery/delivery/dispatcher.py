@@ -1,14 +1,13 @@
 """Delivers messages to sessions; only this module sends them out of the daemon.
 
-A message is never delivered twice; a doubtful one becomes unsure instead. Each step is on disk
-before the next is taken, and after a crash the pane is checked, and nothing is pasted again.
+A message is never delivered twice: one whose arrival is in doubt becomes unsure. Each step is
+on disk before the next one, and after a crash the pane is checked before anything is typed.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from sqlite3 import Connection
@@ -39,9 +38,7 @@ from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.supervise import Reconciler
 
-_log = logging.getLogger(__name__)
-
-#: Seconds for an agent to acknowledge a message: its hook takes 0.1 s, a spooled one more.
+#: Seconds for an agent to acknowledge a message. A hook takes 0.1 s, a spooled call longer.
 PROMPT_PROOF_SECONDS = 10.0
 
 #: Seconds for it to acknowledge a command, which most agents do not treat as a prompt.
@@ -54,7 +51,7 @@ RETRY_SECONDS = 1.0
 TOOLS_TIMEOUT_S = 15.0
 
 _NOT_TAKEN = Obstacle(
-    BlockedReason.NOT_TAKEN, "Enter was pressed, and its box still shows them."
+    BlockedReason.NOT_TAKEN, "Enter was pressed, and its box still shows the text."
 )
 _NO_TOOLS = Obstacle(BlockedReason.NO_TOOLS, "its tools are not connected yet.")
 
@@ -65,7 +62,7 @@ class Dispatcher:
     journal: Journal
     runtime: Runtime
     agents: Mapping[str, Agent]
-    #: What gives messages to agents; the runtime itself if there is only one way.
+    #: Delivers parcels in place of the runtime, for instance through an agent's queue.
     carrier: Carrier | None = None
 
     async def deliver(self) -> None:
@@ -94,10 +91,10 @@ class Dispatcher:
         """Take up the messages that a session can take now. False if there are none."""
         agent = self.agents[session.agent]
         if agent.abilities.lists_tools and await self._wait_for_tools(session):
-            return True  # deliveries may be on hold by now
+            return True  # the next step checks again: deliveries may be on hold by now
         # To a plain program two lines are two commands, each with its own answer.
         alone, now = agent.screen is None, self._clock.now()
-        claim = partial(message_batches.claim, recipient=session.id, at=now, alone=alone)
+        claim = partial(_claim, session=session, at=now, alone=alone)
         parcel = await self.database.write(claim)
         if parcel is None:
             return False
@@ -133,20 +130,19 @@ class Dispatcher:
         self, parcel: Parcel, agent: Agent, delivery: Submitted | LeftInput
     ) -> None:
         """Record that a message was submitted, and wait for the agent's acknowledgement."""
-        is_hooked = await self._is_hooked(parcel, agent)
         if isinstance(delivery, LeftInput):
-            if not is_hooked and not delivery.by_hand:
+            if not (delivery.by_hand or await self._is_hooked(parcel, agent)):
                 await self._confirm(parcel, agent, entered_at=parcel.since)
             await self._wait_for_proof(parcel, is_last=True)
-        elif delivery.is_in_input and not is_hooked:
-            # Nothing else would ever show that the Enter was ignored.
+        elif delivery.is_in_input and not await self._is_hooked(parcel, agent):
+            # No hook will report the prompt: only the box shows that Enter was ignored.
             await self._note_blocked(parcel, Blocked(_NOT_TAKEN, is_typed=True))
         else:
             await self._confirm(parcel, agent, entered_at=delivery.at)
             await self._wait_for_proof(parcel, is_last=delivery.is_final)
 
     async def _check_command(self, session: Session, parcel: Parcel) -> None:
-        """Raise ``Forbidden`` for a session's command that the project defines by now."""
+        """Raise ``Forbidden`` if the project has since defined a session's command."""
         is_by_session = partial(message_batches.is_by_session, parcel=parcel)
         if parcel.is_command and await self.database.read(is_by_session):
             await require_own_command(session, parcel.words)
@@ -159,7 +155,7 @@ class Dispatcher:
 
         now = self._clock.now()
         left = TOOLS_TIMEOUT_S - (now - (session.started_at or now)).total_seconds()
-        if left <= 0 or await self.database.read(has_tools):
+        if left <= 0 or await self.database.peek(has_tools):
             return False
         explain = partial(messages.explain, recipient=session.id, obstacle=_NO_TOOLS)
         await self.database.write(explain)
@@ -171,7 +167,7 @@ class Dispatcher:
         if await self._is_settled_in_time(parcel) or not is_last:
             return
         if parcel.is_command:
-            # Most are no prompts: that they left the box is the only observable sign.
+            # Most commands cause no prompt event: leaving the box is their only proof.
             await self._note_command(parcel)
         else:
             await self._mark_unsure(parcel)
@@ -199,7 +195,7 @@ class Dispatcher:
             session = sessions.get(db, parcel.recipient)
             return beliefs.hooks_report_turns(evidence.known(db, session, agent))
 
-        return await self.database.read(is_hooked)
+        return await self.database.peek(is_hooked)
 
     async def _is_settled_in_time(self, parcel: Parcel) -> bool:
         def is_settled(db: Connection) -> bool:
@@ -254,6 +250,18 @@ class Dispatcher:
     @property
     def _clock(self) -> Clock:
         return self.journal.clock
+
+
+def _claim(db: Connection, session: Session, at: datetime, *, alone: bool) -> Parcel | None:
+    """Take up the messages that a session can take now.
+
+    A protocol passes a text on in one step, which is stored here, to spare a transaction.
+    """
+    parcel = message_batches.claim(db, session.id, at, alone=alone)
+    if parcel is None or not session.is_driven:
+        return parcel
+    message_batches.move(db, parcel, Step.PASTED, way=_way_to(session))
+    return replace(parcel, step=Step.PASTED)
 
 
 @dataclass(frozen=True, slots=True)

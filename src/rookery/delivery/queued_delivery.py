@@ -1,8 +1,8 @@
 """Give messages to agents through their own message queues, where that is configured.
 
-Nothing is typed, so that neither a draft nor a dialog is in the way. The queue keeps the
-receipt of each message until the agent takes it, and then the conversation does: after a crash,
-both are searched, and the message is not added again if it is in either.
+Nothing is typed, so a draft or a dialog delays no message. The receipt of a message is in the
+queue until the agent takes the message, then in the conversation. After a crash both are
+searched, and the message is added again only if it is in neither.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from rookery.store.database import Database
 
 _log = logging.getLogger(__name__)
 
-#: An idle agent looks at its queue every ten seconds. After this time, keys are used instead.
+#: After this time a message is typed instead. An idle agent reads its queue every 10 s.
 MAX_QUEUE_WAIT = timedelta(seconds=30)
 
-#: Seconds for a message that has left the queue to be in the conversation.
+#: Seconds for a message that has left the queue to appear in the conversation.
 TAKING_SECONDS = 2.0
 
 
@@ -56,7 +56,7 @@ class QueuedDelivery:
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
         """Advance a delivery by one step."""
-        session = await self.database.read(partial(sessions.get, session=parcel.recipient))
+        session = await self.database.peek(partial(sessions.get, session=parcel.recipient))
         if parcel.way == Way.QUEUE:
             return await self._resume(parcel, session, log)
         if is_new and self._is_for_queue(parcel, session):
@@ -83,12 +83,14 @@ class QueuedDelivery:
         except QueueBroken:
             return await self._resume(parcel, session, log)
         except DriverError as error:
-            _log.warning("The queue of %s took no message: %s", session.name, error)
+            _log.warning(
+                "The queue of %s refused a message, which is typed: %s", session.name, error
+            )
             return await self._type_instead(parcel, log)
         return await self._note_queued(parcel)
 
     async def _resume(self, parcel: Parcel, session: Session, log: DeliveryLog) -> Delivery:
-        """Find out what became of a message that may be in the queue."""
+        """Look for a message that may be in the queue, and continue its delivery."""
         queue = await self._queue(session)
         try:
             match await self._find(queue, parcel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rookery.config import Settings
 from rookery.doctor.checks import Check
@@ -30,12 +30,16 @@ TMUX_WITHOUT_MISSED_EXITS = (3, 6)
 def examine(
     home: Home,
     settings: Settings,
-    environment: Mapping[str, str],
+    paths: Sequence[str],
     *,
     agents: Mapping[str, Agent],
     trouble: Trouble,
 ) -> list[Check]:
-    """Check everything that a session depends on. It may take a while."""
+    """Check everything that a session depends on. It may take a while.
+
+    ``paths`` are the search paths of sessions: one that is started in a terminal has the
+    terminal's, another one that of the login shell.
+    """
     return [
         Check("python", ok=True, detail=platform.python_version()),
         _tmux(),
@@ -43,7 +47,7 @@ def examine(
         *check_folders(home),
         check_disk(home),
         check_database(home) if home.database.exists() else check_lost_database(home),
-        *_agents(settings, environment, agents),
+        *_agents(settings, paths, agents),
         *check_trouble(trouble),
         check_hook_programs(home),
         check_offline_answers(home),
@@ -83,11 +87,13 @@ def _tmux() -> Check:
 
 
 def _agents(
-    settings: Settings, environment: Mapping[str, str], agents: Mapping[str, Agent]
+    settings: Settings, paths: Sequence[str], agents: Mapping[str, Agent]
 ) -> Iterator[Check]:
+    """Look for the program of each agent on these search paths."""
     for name, agent in sorted(agents.items()):
         program = (settings.agent(name).command or (agent.program,))[0]
-        path = shutil.which(program, path=environment.get("PATH")) if program else "built in"
+        found = (shutil.which(program, path=each) for each in paths)
+        path = next(filter(None, found), None) if program else "built in"
         # An agent that the user does not need may be missing.
         detail = path or f"{program} is not installed"
         yield Check(f"agent {name}", ok=True if path else None, detail=detail)

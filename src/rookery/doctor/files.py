@@ -67,7 +67,8 @@ def check_disk(home: Home) -> Check:
 
 
 def check_spool(home: Home) -> Check:
-    files = [each for each in home.spool.glob("*") if stat.S_ISREG(each.lstat().st_mode)]
+    # The daemon may take a file meanwhile, so nothing here may expect it to be there.
+    files = [each for each in home.spool.glob("*") if each.is_file() and not each.is_symlink()]
     # Their names are whatever was written there, also bytes that are no text.
     damaged = tuple(
         os.fsencode(file).decode(errors="backslashreplace")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rookery.doctor.checks import Check
 from rookery.home import Home
-from rookery.hook_setup.programs import find_problem
+from rookery.hook_setup.problems import find_hooks_problem
 from rookery.programs.hook import verified
 
 #: The checks of what a daemon writes when it is started for the first time.
@@ -37,7 +37,7 @@ def missing_hooks(warnings: Mapping[str, str]) -> Check:
 
 def check_hook_programs(home: Home) -> Check:
     """Check whether the programs that agents run as hooks are unchanged."""
-    problem = find_problem(home)
+    problem = find_hooks_problem(home)
     return Check("hook programs", ok=not problem, detail=problem or "they are unchanged")
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from signal import SIGKILL
 
 from msgspec.structs import replace
 
+from rookery.drivers.agent_processes import AgentProcesses
 from rookery.drivers.commands import AgentAnswer, AgentPrompt, Start
 from rookery.drivers.driver import Driver, DriverError, DriverLaunch, MakeDriver, PromptRefused
 from rookery.drivers.event_file import EventWriter
@@ -22,6 +23,7 @@ from rookery.drivers.events import (
     Event,
     FellSilent,
     FileChanged,
+    ProcessesNoted,
     ProcessStarted,
     PromptTaken,
     TextAdded,
@@ -33,13 +35,16 @@ from rookery.drivers.events import (
 )
 from rookery.drivers.task_set import TaskSet
 from rookery.model.money import in_dollars
-from rookery.processes import Process, descendants, signal_each
+from rookery.processes import Process
 from rookery.supervise import outcome_of
 
 _log = logging.getLogger(__name__)
 
 #: Seconds for an agent to end by itself after it was closed, before it is killed.
 CLOSE_SECONDS = 5.0
+
+#: Seconds between two checks whether the agent's process was started.
+PROCESS_CHECK_SECONDS = 0.05
 
 
 class DrivenSession:
@@ -57,9 +62,9 @@ class DrivenSession:
         self._shown_files: dict[str, list[str]] = {}  #: by call; not yet known to be changed
         self._is_up = self._is_in_turn = self._is_over = False
         self._spent = 0
-        self._process: int | None = None  #: the agent's, once it was reported
-        self._processes: dict[Process, None] = {}  #: that it had when it was closed
-        self._ending: Ended | None = None  #: how it ends because of what the host decided
+        self._process: int | None = None  #: the agent's pid, once it is reported
+        self._processes = AgentProcesses(self._report_processes)
+        self._ending: Ended | None = None  #: the end that the host decided on, if it did
         self._running: asyncio.Future[Ended] | None = None
         self._silence: asyncio.TimerHandle | None = None
         self._tasks = TaskSet()
@@ -74,11 +79,11 @@ class DrivenSession:
         return not self._events.problem
 
     def restore_events(self) -> None:
-        """Write the event file anew if it was deleted. See ``EventWriter.restore``."""
+        """Write the event file again if it was deleted. See ``EventWriter.restore``."""
         self._events.restore()
 
     def release(self) -> None:
-        """Let go of the event file; nothing is stored any more."""
+        """Close the event file; later events are not stored."""
         self._events.close()
 
     async def run(self, find_driver: Callable[[], MakeDriver]) -> None:
@@ -89,7 +94,9 @@ class DrivenSession:
             ended = Ended("failed", "it was stopped by force")
         else:
             ended = outcome if isinstance(outcome, Ended) else self._failure(outcome)
-        self._settle_questions()
+        for future in self._open.values():
+            future.cancel()
+        self._processes.stop_watching()
         self._is_over = True
         self.report(self._ending or ended)
         self._set_silence_timer()
@@ -98,7 +105,21 @@ class DrivenSession:
     async def _drive(self, find_driver: Callable[[], MakeDriver]) -> Ended:
         self.driver = find_driver()(self._launch, self)
         self._running = asyncio.ensure_future(self.driver.run())
+        self._watch_start()
         return await self._running
+
+    def _watch_start(self) -> None:
+        """Store the agent's process before it reports anything, so that it can be ended."""
+        self._note_process()
+        if self._process is None and not self._is_over:
+            asyncio.get_running_loop().call_later(PROCESS_CHECK_SECONDS, self._watch_start)
+
+    def _note_process(self) -> None:
+        """Store the agent's process, once it is known."""
+        if self._process is None and self.driver and (pid := self.driver.pid):
+            self._process = pid
+            process = Process.of(pid)
+            self._events.append(ProcessStarted(pid, process.key if process else ""))
 
     def _failure(self, error: Exception) -> Ended:
         if isinstance(error, DriverError | OSError):
@@ -117,16 +138,14 @@ class DrivenSession:
         """Store events, and act on them."""
         if not events:
             return
-        if self._process is None and self.driver and (pid := self.driver.pid):
-            self._process = pid
-            self._events.append(ProcessStarted(pid))
+        self._note_process()
         noted = [self._note(event) for event in events]
         if not isinstance(events[-1], FellSilent):
             self._set_silence_timer()
         self._events.append(*noted)
 
     def _note(self, event: Event) -> Event:  # noqa: C901 - a table
-        """Act on an event, and return it with what only the host knows."""
+        """Update the session's state by an event; return it with what only the host knows."""
         match event:
             case TextAdded():  # the most frequent one
                 pass
@@ -136,6 +155,7 @@ class DrivenSession:
                 self._is_in_turn = True
             case ToolBegan(call_id):
                 self._tools.add(call_id)
+                self._processes.watch(self._find_pid, lambda: bool(self._tools))
             case FileChanged(path, call_id=call_id) if call_id in self._tools:
                 # It may be shown before it is allowed.
                 self._shown_files.setdefault(call_id, []).append(path)
@@ -145,7 +165,7 @@ class DrivenSession:
                 self._tools.discard(call_id)
                 paths = self._shown_files.pop(call_id, [])
                 return replace(event, files=tuple(paths)) if paths and not failed else event
-            case Used(cost=int(cost)) if cost > 0:  # nothing is given back
+            case Used(cost=int(cost)) if cost > 0:  # a negative cost restores no budget
                 self._spend(cost)
             case TurnOver():
                 self._is_in_turn = False
@@ -186,7 +206,7 @@ class DrivenSession:
     def _end_after_turn(self, turn: TurnOver) -> None:
         if self.start.is_single_turn and self._ending is None:
             if turn.how == "finished":
-                self._ending = Ended("completed", "it has done its one turn")
+                self._ending = Ended("completed", "its only turn is over")
             else:
                 self._ending = Ended("failed", turn.reason or f"its turn was {turn.how}")
             self._tasks.begin(self.close())
@@ -198,13 +218,13 @@ class DrivenSession:
         await self.close()
 
     async def prompt(self, prompt: AgentPrompt) -> None:
-        """Pass a prompt on, unless it was passed on before; return once that is stored."""
+        """Send a prompt to the agent, unless it was sent before; return once that is stored."""
         if prompt.key not in self._keys:
             await self._pass_on(prompt)
         await self._events.until_stored()
 
     async def _pass_on(self, prompt: AgentPrompt) -> None:
-        """Pass a new prompt on. Raises ``PromptRefused`` if the agent has not got it."""
+        """Send a new prompt to the agent. Raises ``PromptRefused`` if it did not get it."""
         try:
             driver = self._ready_for_prompt()
             self._keys.add(prompt.key)
@@ -241,10 +261,6 @@ class DrivenSession:
         if future and not future.done():
             future.set_result(answer)
 
-    def _settle_questions(self) -> None:
-        for future in self._open.values():
-            future.cancel()
-
     async def interrupt(self) -> None:
         await self._ready().interrupt()
 
@@ -252,7 +268,7 @@ class DrivenSession:
         """End the agent in its own way, then by a signal."""
         if self.driver is None or self._is_over:
             return
-        self._note_processes()
+        self._processes.begin_to_end(self._find_pid())
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self.driver.close()
@@ -261,21 +277,19 @@ class DrivenSession:
 
     async def end_processes(self, signal: int) -> None:
         """Send a signal to the agent and to every process that it has started."""
-        self._note_processes()
-        pid = self.driver.pid if self.driver else None
+        pid = self._find_pid()
+        self._processes.begin_to_end(pid)
         if pid is None and signal == SIGKILL and self._running:
             self._running.cancel()
-        signal_each(self._processes, signal)
+        self._processes.signal(signal)
 
-    def _note_processes(self) -> None:
-        """Note the processes of the agent while it runs.
+    def _find_pid(self) -> int | None:
+        return self.driver.pid if self.driver else None
 
-        One with a terminal session of its own outlives the agent, and is then no longer
-        known as its descendant.
-        """
-        if self.driver and (pid := self.driver.pid):
-            found = map(Process.of, (pid, *descendants(pid)))
-            self._processes |= {each: None for each in found if each}
+    def _report_processes(self, processes: Iterable[Process]) -> None:
+        """Store what the agent runs, for the case that this host is killed."""
+        if not self._is_over:
+            self._events.append(ProcessesNoted(tuple(each.key for each in processes)))
 
     def _ready(self) -> Driver:
         if self.driver is None or not self._is_up:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from rookery.drivers.events import Event, EventEntry, decode, encode
+from rookery.drivers.events import Ended, Event, EventEntry, Up, decode, encode
 from rookery.private_files import make_folder
 
 _log = logging.getLogger(__name__)
@@ -30,6 +30,14 @@ _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
 def path_of(folder: Path, session: str) -> Path:
     """Return the event file of a session."""
     return folder / f"{session}{SUFFIX}"
+
+
+def tells_of_agent(path: Path) -> bool:
+    """Return whether an event file says that its agent came up, or how it ended before."""
+    try:
+        return any(isinstance(each.event, Up | Ended) for each in EventReader(path).read())
+    except OSError:
+        return True  # that is not known
 
 
 class EventWriter:

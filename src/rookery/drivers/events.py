@@ -32,6 +32,14 @@ class ProcessStarted(_Event, frozen=True, tag="process"):
     """The agent's program runs. The host reports it, not the driver."""
 
     pid: int
+    #: Its pid and start time; empty if it has ended already. An older host does not say it.
+    process: str | None = None
+
+
+class ProcessesNoted(_Event, frozen=True, tag="processes"):
+    """All that the agent runs now besides its program. The host reports it, not the driver."""
+
+    processes: tuple[str, ...]  #: the pid and start time of each
 
 
 class CommandStarted(_Event, frozen=True, tag="command"):
@@ -119,6 +127,7 @@ class Used(_Event, frozen=True, tag="used"):
     cost: int | None = None  #: micro-dollars; none if the agent does not report it
     total_cost: int | None = None  #: the agent's own running total, which outlives a resume
     turn_cost: int | None = None  #: of the whole turn, if parts of it were reported before
+    context: int = 0  #: tokens in the context of the conversation now; 0 if not reported
 
 
 class ModelChanged(_Event, frozen=True, tag="model"):
@@ -162,6 +171,7 @@ class Ended(_Event, frozen=True, tag="ended"):
 Event: TypeAlias = (
     Up
     | ProcessStarted
+    | ProcessesNoted
     | CommandStarted
     | PromptTaken
     | TextAdded

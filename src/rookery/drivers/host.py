@@ -29,13 +29,13 @@ from rookery.supervise import outcome_of
 
 _log = logging.getLogger(__name__)
 
-#: Seconds without a session and without a daemon after which the host ends by itself.
+#: Seconds between two checks; the host exits if two in a row find no session and no daemon.
 IDLE_SECONDS = 60.0
 
 #: Seconds between two checks of the files by which the daemon finds the host.
 FILES_CHECK_SECONDS = 2.0
 
-#: The longest line: a message of 1 MB, and every character of it escaped.
+#: Maximum line: room for a message of 1 MB with every character escaped.
 MAX_LINE_BYTES = 16 * 2**20
 
 
@@ -57,7 +57,7 @@ class Host:
         self._grown: dict[str, None] = {}  #: the sessions with new events, in order
 
     async def serve(self, files: HostFiles) -> None:
-        """Serve until the host is retired, or is idle for long."""
+        """Serve until the host is retired or has been idle for ``IDLE_SECONDS``."""
         # First: a host that listens is always recorded, and its secret is known.
         files.write(self._key)
         await self._listen(files)
@@ -120,9 +120,9 @@ class Host:
         return is_live or bool(self._connections)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Carry out the commands of one connection, concurrently."""
+        """Serve one connection: execute its commands concurrently."""
         if not _may_command(peer_of(writer.get_extra_info("socket"))):
-            _log.warning("A process that an agent has started is refused.")
+            _log.warning("A connection was refused: its process is not the daemon's.")
             writer.close()
             return
         self._connections.add(writer)
@@ -218,9 +218,9 @@ class Host:
 
 
 def _may_command(peer: Peer) -> bool:
-    """Return whether a process may be the daemon: no agent's command may answer for a person.
+    """Return whether a process may send commands: one that an agent started must not.
 
-    The commands of agents run as the same user, and could read the secret.
+    An agent's commands run as the same user, could read the secret, and answer for a person.
     """
     caller = Process.of(peer.pid)
     if caller is None or not peer.is_ours:

@@ -3,7 +3,7 @@
 ======================  =====================  ===============================================
 What is learned         Believed first         Otherwise, and why
 ======================  =====================  ===============================================
-A turn begins           hook                   The session file, once the hook had its time
+A turn begins           hook                   The session file, after the grace period
                                                (``hook_grace_s``); Enter or the screen if no
                                                hook reports turns (``hooks_report_turns``).
 A turn ends             hook                   The session file: hooks do not report an
@@ -22,7 +22,7 @@ Background commands     the later of hook      No hook reports a command that a 
                         and session file
 ======================  =====================  ===============================================
 
-A hook that comes later than the source that was believed meanwhile completes its turn
+A hook that arrives after another source was believed completes the turn of that source
 (``store.turn_changes``). What is older than a change by a hook is outdated (``is_outdated``).
 """
 
@@ -45,8 +45,8 @@ from rookery.model.short_texts import shortened
 #: Seconds for a hook to report what a session file already claims; then the file is believed.
 GRACE_S = 0.15
 
-#: Seconds for an agent to continue by itself: with prompts that were typed during its last
-#: turn, or with the report of a background subagent.
+#: Seconds for an agent to continue by itself, with a prompt that was typed during its last
+#: turn or with the report of a background subagent.
 BETWEEN_TURNS_S = 5.0
 
 #: Seconds for the hook of a prompt, where hooks report prompts. An agent also seems to work
@@ -152,15 +152,15 @@ class DialogState:
 def is_outdated(known: KnownSession, claim: Claim) -> bool:
     """Return whether a hook has changed the session's state since its file was written.
 
-    A change of state alone is not enough: a claim of the file that was applied late is one,
-    too, and must not outdate the next claim of the same file.
+    A change of state by the file itself does not count: a claim that was applied late must not
+    outdate the next claim of the same file.
     """
     hook = known.hook
     return hook is not None and claim.at <= min(known.session.since, hook.at)
 
 
 def missed_facts(known: KnownSession, report: FileReport, dialog: DialogState) -> list[Fact]:
-    """Return what hooks have missed, if the session file differs from the recorded state."""
+    """Return the facts that hooks did not report, if the session file shows others."""
     session, claim = known.session, report.claim
     if (session.is_asking and dialog.is_of_subagent) or is_outdated(known, claim):
         return []
@@ -207,7 +207,7 @@ def _missed_fact(  # noqa: C901, PLR0911 - a table
 def hook_grace_s(known: KnownSession, claim: Claim, *, may_go_on: bool) -> float:
     """Return for how many more seconds a hook may report what a session file claims.
 
-    ``may_go_on``: prompts or subagents are left with which the agent continues by itself.
+    ``may_go_on``: the agent has queued prompts or subagents, with which it continues by itself.
     """
     if claim.activity is Activity.IDLE and may_go_on:
         return BETWEEN_TURNS_S  # the agent is idle for a moment between two turns
@@ -290,7 +290,7 @@ def _line(dialog: Dialog) -> str:
 
 
 def _shown_at_start(session: Session, view: View) -> list[Fact]:
-    """Return whether it is up, as facts; a dialog that comes first is left to a person."""
+    """Return the fact that the agent is up, or that a dialog comes first."""
     if session.status not in {Status.STARTING, Status.RUNNING}:
         return []
     if view.dialog and session.activity is None:

@@ -239,6 +239,7 @@ class UsageReported(_Fact, frozen=True):
     estimated: bool = False  #: the cost was computed from configured prices
     cache_read: int = 0  #: the part of the input that was read from a cache
     cache_write: int = 0  #: the part of the input that was written to a cache
+    context: int = 0  #: tokens in the context of the conversation now; 0 if not reported
 
     @property
     def estimated_cost(self) -> int:

@@ -10,14 +10,14 @@ from rookery.model import facts
 
 
 class Status(StrEnum):
-    """How far a session has come. It only ever moves down this list."""
+    """The status of a session. It moves forward only, and ends in one of the last three."""
 
     STARTING = "starting"  #: the row exists; the agent is not up yet
     RUNNING = "running"
     CLOSING = "closing"  #: an end was requested
     COMPLETED = "completed"  #: it ended by itself, successfully
-    FAILED = "failed"  #: it ended by itself, with an error
-    KILLED = "killed"  #: it ended on request
+    FAILED = "failed"  #: an error, a loss, a failed start or a used-up budget ended it
+    KILLED = "killed"  #: a person, a session, inactivity or a limit ended it
 
     __hash__ = str.__hash__  # Enum's own hash is slow, and every fact needs it
 
@@ -40,7 +40,7 @@ class Activity(StrEnum):
     __hash__ = str.__hash__  # as above
 
 
-#: A dialog is open on the screen: a key pressed now would answer it.
+#: The agent waits for a person; in a terminal, a key pressed now may answer its dialog.
 ASKING = frozenset({Activity.PERMISSION, Activity.QUESTION})
 
 

@@ -237,7 +237,8 @@ class Request:
     has_dialog: bool = True  #: the agent can ask the same in its own terminal
     missed: bool = False  #: it was not answered in time, and a person has not seen that yet
     #: State of the answer: ``due`` until the hook received it or its keys were pressed;
-    #: ``pressed`` once the keys were seen to take effect; else ``none``.
+    #: ``pressed`` once the keys were seen to take effect, or if the request is ``gone`` and
+    #: they may have; else ``none``.
     delivery: Literal["none", "due", "pressed"] = "none"
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     takes_text: bool = True  #: its questions can be answered with free text from here

@@ -24,4 +24,5 @@ class PresentSession(Session):
     asked_folder: str = ""  #: where that command runs, if not in the project folder
     branch: str = ""  #: the Git branch of its project folder; of a detached head, the commit
     is_resumed: bool = False  #: a later session continues its conversation
+    cut_off: str = ""  #: the prompt whose turn ended with the session that this one resumes
     cost_usd: float | None = None  #: ``cost`` in dollars

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+#: Introduces the last screen of a program that has exited, below the reason of its end.
+SCREEN_AT_END = "its screen ended with:"
+
 
 def first_line(reason: str) -> str:
     """Return the first line of a reason, without the introduction to a screen below it."""
     line = reason.strip().partition("\n")[0]
     # A clause that ends in a colon introduces the screen.
     return (line.rpartition("; ")[0] or line) if line.endswith(":") else line
+
+
+def with_last_output(reason: str) -> str:
+    """Return the first line of a reason with the last line that the program printed, if any.
+
+    That line is not Rookery's: this text is for people only.
+    """
+    first, _, screen = reason.strip().partition("\n")
+    if not first.endswith(SCREEN_AT_END):
+        return first_line(reason)
+    texts = (" ".join(line.split()) for line in screen.splitlines())
+    said = [each for each in texts if any(map(str.isalnum, each))]
+    return f"{first_line(reason)}: {said[-1]}" if said else first_line(reason)
 
 
 def in_one_line(text: str) -> str:

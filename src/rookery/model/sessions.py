@@ -102,6 +102,7 @@ class Session:
     output_tokens: int = 0
     cost: int | None = None  #: micro-dollars; none if neither the agent nor a price gives it
     estimated_cost: int = 0  #: the part of the cost that was computed from configured prices
+    context_tokens: int = 0  #: in the context of its conversation; 0 if the agent reports none
     tmux_server: str | None = None  #: the server of its pane, if not Rookery's own
     process: str | None = None  #: the agent's process: its pid and start time
     background: int = 0  #: commands that its agent left running when its turn ended

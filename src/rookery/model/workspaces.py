@@ -72,6 +72,7 @@ class Workspace:
     reason: str = ""  #: why it is kept, or how it was removed
     is_discarded: bool = False  #: it is removed whatever is in it
     landed_commit: str = ""  #: the branch's last commit that has landed
+    landed_as: str = ""  #: the last commit of the other branch after that landing
     last_commit: str = ""  #: the branch's last commit when the worktree was removed
     #: The process that works on it for Rookery; a daemon that died may have left it running.
     process: str = ""

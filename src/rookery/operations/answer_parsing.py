@@ -17,8 +17,12 @@ _MAX_DIGITS = 9
 def given_answers(
     request: Request, answers: tuple[str, ...], *, own_words: bool
 ) -> dict[str, tuple[str, ...]]:
-    """Return the answers by question: an option by its name or number, or free text."""
-    choose = _as_option if own_words else partial(chosen, request=request.id)
+    """Return the answers by question: an option by its name or number, or free text.
+
+    If the request does not take free text, no error suggests it.
+    """
+    strictly = partial(chosen, request=request.id, takes_text=request.takes_text)
+    choose = _as_option if own_words else strictly
     if len(request.questions) > 1 and len(answers) != len(request.questions):
         each = " ".join(f"ANSWER{number}" for number in range(1, len(request.questions) + 1))
         raise BadInput(
@@ -47,7 +51,9 @@ def _several(
     return tuple(choose(question.options, each.strip()) for each in answer.split(","))
 
 
-def chosen(options: tuple[str, ...], answer: str, *, request: str) -> str:
+def chosen(
+    options: tuple[str, ...], answer: str, *, request: str, takes_text: bool = True
+) -> str:
     """Return the option that a text names: by its number, its name, or a unique prefix.
 
     Raises ``BadInput`` if it names no option, or several: free text must be marked as such.
@@ -60,10 +66,10 @@ def chosen(options: tuple[str, ...], answer: str, *, request: str) -> str:
     shown = " ".join(answer.split())[:SHOWN_NAME_CHARACTERS]
     matching = _matching(options, answer)
     which = "may be the one or the other" if len(matching) > 1 else "is none of the options"
-    as_free_text = f"rookery answer {request} --text {shlex.quote(shown)}"
-    raise BadInput(
-        f"{shown} {which}: {_in_order(options)}. To give it as free text:  {as_free_text}"
-    )
+    command = f"rookery answer {request}"
+    free = f"To give it as free text:  {command} --text {shlex.quote(shown)}"
+    how = free if takes_text else f"Choose one:  {command} NUMBER"
+    raise BadInput(f"{shown} {which}: {_in_order(options)}. {how}")
 
 
 def _matched(options: tuple[str, ...], answer: str) -> str:
@@ -81,6 +87,13 @@ def _matching(options: tuple[str, ...], answer: str) -> set[str]:
         number = int(text[:_MAX_DIGITS])
         return {*options[number - 1 : number], *equal} if number else equal
     return equal or {each for each in options if each.lower().startswith(text)}
+
+
+def how_to_answer(request: Request) -> str:
+    """Return the options of a request with one question, and the command that answers it."""
+    command = f"rookery answer {request.id}"
+    options = request.questions[0].options if len(request.questions) == 1 else ()
+    return f"{_in_order(options)}:  {command} NUMBER" if options else f"{command} WORDS"
 
 
 def listed(question: Question) -> str:

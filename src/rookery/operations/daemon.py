@@ -10,7 +10,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from rookery import __version__
-from rookery.hook_setup.programs import find_problem
+from rookery.hook_setup.problems import find_hooks_problem
 from rookery.model.lifecycle import ASKING
 from rookery.model.scopes import Need
 from rookery.operations.access import reach
@@ -67,7 +67,7 @@ async def status(context: Context, caller: Caller, params: Nothing) -> DaemonSta
         trouble=trouble,
         http_note=context.loopback.note,
         rules_problem=context.permissions.rules_file.problem,
-        hooks_problem=find_problem(context.home),
+        hooks_problem=find_hooks_problem(context.home),
         metrics_problem=find_metrics_problem(context.settings),
         config_note=config_note(context),
         **counted,

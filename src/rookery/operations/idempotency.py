@@ -97,7 +97,7 @@ async def answered_before(context: Context, caller: Caller, answers: type[T]) ->
     """Return the stored answer to the same command, if it was given before."""
     if caller.key is None:
         return None
-    before = await context.database.read(partial(answered_commands.answered, key=caller.key))
+    before = await context.database.peek(partial(answered_commands.answered, key=caller.key))
     if before is None:
         return None
     return shape_of(answers).validate_json(before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from sqlite3 import Connection
 
+import anyio
 from pydantic import Field
 
 from rookery.model.errors import BadInput, CommandRefused
@@ -22,7 +23,7 @@ from rookery.operations.workspaces import find_workspace
 from rookery.store import sessions as stored_sessions
 from rookery.store import workspaces as stored_workspaces
 from rookery.workspaces import landing
-from rookery.workspaces.landing import LandMethod, LandRequest
+from rookery.workspaces.landing import Landing, LandMethod, LandRequest
 
 
 class LandParams(OfSession):
@@ -64,10 +65,21 @@ async def land(context: Context, caller: Caller, params: LandParams) -> Landed:
         copied=worktrees.copied(workspace),
     )
     prepared = await landing.prepare(worktrees.git, workspace, request)
-    await landing.carry_out(worktrees.git, workspace, prepared)
+    # A daemon that stops, or a caller that leaves, must not kill git between two files.
+    with anyio.CancelScope(shield=True):
+        await landing.carry_out(worktrees.git, workspace, prepared)
+        landed = await _note(context, caller, session, workspace, prepared)
+    return landed  # noqa: RET504 - for mypy, a cancel scope may be left without a result
+
+
+async def _note(
+    context: Context, caller: Caller, session: Session, workspace: Workspace, prepared: Landing
+) -> Landed:
+    """Store that the commits have landed; the end of the session relies on it."""
 
     def write(db: Connection) -> Landed:
-        stored_workspaces.note_landing(db, workspace.path, prepared.tip)
+        path, new = workspace.path, prepared.new
+        stored_workspaces.note_landing(db, path, prepared.tip, landed_as=new)
         stored_workspaces.recheck(db, workspace.path)
         fact = WorkspaceLanded(
             workspace.session, workspace.branch, prepared.into, prepared.new, caller.name

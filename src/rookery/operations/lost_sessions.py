@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection
@@ -13,6 +14,7 @@ from rookery.model.sessions import Session
 from rookery.operations.context import Caller, Context
 from rookery.operations.operation import Params
 from rookery.operations.resume import is_native_id
+from rookery.ports.agent import Agent
 from rookery.store import session_losses
 
 #: Hours for which a lost session is offered to be resumed.
@@ -49,7 +51,9 @@ async def list_lost(context: Context, caller: Caller, params: LostParams) -> Los
 
     def read(db: Connection) -> LostSessions:
         found = find(db, since=since)
-        listed = [LostSession(each, _obstacle(context, db, each)) for each in found]
+        listed = [
+            LostSession(each, why_not_resumable(context.agents, db, each)) for each in found
+        ]
         return LostSessions(listed, hours)
 
     return await context.database.read(read)
@@ -58,11 +62,12 @@ async def list_lost(context: Context, caller: Caller, params: LostParams) -> Los
 def count_lost(context: Context, db: Connection, now: datetime) -> int:
     """Count the sessions that were lost, were not resumed and can be."""
     found = session_losses.lost(db, since=now - timedelta(hours=LOST_HOURS))
-    return sum(not _obstacle(context, db, each) for each in found)
+    return sum(not why_not_resumable(context.agents, db, each) for each in found)
 
 
-def _obstacle(context: Context, db: Connection, session: Session) -> str:
-    agent = context.agents.get(session.agent)
+def why_not_resumable(agents: Mapping[str, Agent], db: Connection, session: Session) -> str:
+    """Return why the conversation of an ended session cannot be continued; empty if it can."""
+    agent = agents.get(session.agent)
     if agent is None or not agent.abilities.can_resume:
         return f"{session.agent} cannot continue a conversation"
     if not session_losses.has_conversation(db, session.id):

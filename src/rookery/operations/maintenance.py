@@ -28,13 +28,17 @@ from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.metrics import check_metrics
 from rookery.operations.missing_hooks import sessions_without_hooks
-from rookery.operations.operation import Nothing, Params
+from rookery.operations.operation import Params
 from rookery.permissions.project_files import hooks_switched_off, in_thread
 from rookery.store import flags, health_problems, limits, retention, sessions
 from rookery.store.connections import open_file
 
 #: Seconds for a small write of the doctor, after all writes that are queued.
 PROBE_TIMEOUT_S = 4.0
+
+
+class CheckUpParams(Params):
+    path: str = Field("", max_length=100_000, description="the PATH of the caller's terminal")
 
 
 class PruneParams(Params):
@@ -65,7 +69,7 @@ class BackedUp:
     bytes: int
 
 
-async def check_up(context: Context, caller: Caller, params: Nothing) -> Checkup:
+async def check_up(context: Context, caller: Caller, params: CheckUpParams) -> Checkup:
     """Check for problems and say how to fix them."""
     environment = session_environment(context.login, {}, context.settings.environment)
     trouble = await context.database.read(find_trouble)
@@ -75,7 +79,7 @@ async def check_up(context: Context, caller: Caller, params: Nothing) -> Checkup
         examine,
         context.home,
         context.settings,
-        environment,
+        [environment.get("PATH", os.defpath), params.path],
         agents=context.agents,
         trouble=trouble,
     )

@@ -31,6 +31,7 @@ from rookery.operations.request_answers import (
     target_of,
     verdict_of,
     with_accepted_answers,
+    with_end_note,
     with_note,
 )
 from rookery.permissions import same_dialog
@@ -131,7 +132,7 @@ async def show_request(context: Context, caller: Caller, params: OneParams) -> R
         request = requests.get(db, RequestId(params.permission))
         if not _is_in_reach(context, db, caller, request):
             raise requests.unknown(request.id)
-        return with_accepted_answers(context, db, request)
+        return with_end_note(db, with_accepted_answers(context, db, request))
 
     def is_delivered(db: Connection) -> bool:
         return read(db).delivery != "due"
@@ -195,6 +196,8 @@ def _require_told(context: Context, db: Connection, caller: Caller, request: Req
     if request.tool == STOP:
         _require_may_answer(context, db, caller, request)  # this question is for the person
         return
+    if not session_families.may_answer(db, calling_session, request.session):
+        raise Forbidden("a session may not answer the questions of its ancestors.")
     is_above = request.session in session_families.descendants(db, calling_session)
     if not is_above and not dialogs.was_told(db, request.id, calling_session):
         raise Forbidden("only a session that was notified of the question may answer it.")

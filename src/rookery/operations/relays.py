@@ -24,7 +24,7 @@ from rookery.store import relays as stored_relays
 from rookery.store import sessions
 from rookery.store.relays import RelayedWords
 
-#: Hops (answers to answers) that a session may allow in a relay without a person.
+#: Hops (relayed answers in a row) that a session may allow in a relay without a person.
 MAX_HOPS = 50
 
 #: How long closed relays are listed.
@@ -103,7 +103,7 @@ def _limits(context: Context, caller: Caller, params: RelayParams) -> RelayLimit
     if caller.identity.scope is Scope.SESSION:
         limit = max(MAX_HOPS, usual.hops)
         if hops > limit or a_minute > usual.a_minute:
-            limits = f"{limit} answers to answers and {usual.a_minute} messages in a minute"
+            limits = f"{limit} relayed answers in a row and {usual.a_minute} messages a minute"
             raise Forbidden(f"a session may open a relay for at most {limits}.")
     return RelayLimits(hops, a_minute, usual.length)
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from rookery.model.errors import BadInput, CommandRefused
 from rookery.model.permissions import DIALOG, Outcome, Request, Verdict
 from rookery.model.sessions import ACP
-from rookery.operations.answer_parsing import given_answers, listed
+from rookery.operations.answer_parsing import given_answers, how_to_answer, listed
 from rookery.operations.context import Context
 from rookery.operations.operation import Params
 from rookery.permissions.screen_dialogs import call_of
@@ -67,9 +67,16 @@ def target_of(context: Context, db: Connection, request: Request) -> AnswerTarge
 
 def with_accepted_answers(context: Context, db: Connection, request: Request) -> Request:
     """Add which answers are accepted: not every agent's own dialog takes all of them."""
+    if not request.by_keys:
+        return request
+    return _with_accepted(target_of(context, db, request))
+
+
+def _with_accepted(target: AnswerTarget) -> Request:
+    request, keys = target.request, target.keys
     if not request.by_keys or not request.questions:
         return request
-    if (keys := target_of(context, db, request).keys) is None:
+    if keys is None:
         return replace(request, takes_text=False, takes_options=False)
     free = {each.text: (f"not {' '.join(each.options)}",) for each in request.questions}
     options = {each.text: each.options[:1] for each in request.questions}
@@ -95,6 +102,14 @@ def with_note(
     return replace(request, note=target.keys.reason_note(call_of(request)))
 
 
+def with_end_note(db: Connection, request: Request) -> Request:
+    """Add that the session has ended since an answer by keys: the answer may have ended it."""
+    session = stored_sessions.get(db, request.session)
+    if request.delivery != "pressed" or not session.status.is_over:
+        return request
+    return replace(request, note=f"{session.name} ended after this answer.")
+
+
 def verdict_of(target: AnswerTarget, params: PermissionAnswerParams, *, by: str) -> Verdict:
     """Return the verdict that an answer stands for. Raises ``CommandRefused``."""
     request = target.request
@@ -108,15 +123,16 @@ def verdict_of(target: AnswerTarget, params: PermissionAnswerParams, *, by: str)
     if params.decision == "answer":
         if request.kind == "permission" and not is_dialog:
             raise BadInput("it asks for permission: allow or deny it.")
-        answers = given_answers(request, params.answers, own_words=params.own_words)
+        accepting = _with_accepted(target)
+        answers = given_answers(accepting, params.answers, own_words=params.own_words)
         require_keys(target, answers)
         return Verdict(Outcome.ANSWERED, by, answers=answers)
     if is_dialog and request.kind == "question":
-        raise BadInput(f"it asks a question; choose one of: {listed(request.questions[0])}")
+        raise BadInput(f"it asks a question; choose one of: {how_to_answer(request)}")
     if params.decision == "deny":
         return Verdict(Outcome.DENIED, by, params.reason)
     if request.kind == "question":
-        raise BadInput(f"it asks a question; answer it:  rookery answer {request.id} WORDS")
+        raise BadInput(f"it asks a question; answer it:  {how_to_answer(request)}")
     return Verdict(Outcome.ALLOWED, by, for_session=params.for_session and request.is_exact)
 
 

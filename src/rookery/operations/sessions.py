@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rookery.hook_setup.programs import find_problem
+from rookery.hook_setup.problems import find_hooks_problem
 from rookery.model.actors import RUN
 from rookery.model.errors import CommandRefused, SessionOver
 from rookery.model.facts import SessionId
@@ -121,7 +121,7 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
     since = datetime.fromtimestamp(0, now.tzinfo) if params.all else recently
     rules_file = context.permissions.rules_file
     await rules_file.refresh(context.database, context.journal.clock)
-    hooks_problem = find_problem(context.home)
+    hooks_problem = find_hooks_problem(context.home)
     branches = await current_branches(context)
 
     def read(db: Connection) -> Sessions:

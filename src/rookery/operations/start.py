@@ -56,7 +56,7 @@ class DrivingParams(Params):
         (), description="that a driven agent may use unasked"
     )
     single_turn: bool = Field(False, description="a driven session that ends after its turn")
-    queue: bool = Field(False, description="wait for a place if too many driven sessions live")
+    queue: bool = Field(False, description="wait at limits.driven_sessions instead of failing")
 
 
 class StartParams(DrivingParams):

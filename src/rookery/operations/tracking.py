@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from sqlite3 import Connection
 
-from rookery.hook_setup.programs import find_problem
+from rookery.hook_setup.problems import find_hooks_problem
 from rookery.model.beliefs import Confidence, confidence
 from rookery.model.evidence import Evidence
 from rookery.model.lifecycle import as_lifecycle, as_state
@@ -56,7 +56,7 @@ async def why(context: Context, caller: Caller, params: OfSession) -> Grounds:
     return replace(
         grounds,
         has_terminal=session.id not in cut_off,
-        hooks_problem=find_problem(context.home),
+        hooks_problem=find_hooks_problem(context.home),
         hooks_missing=await why_missing(context, session) if not _has_hook(grounds) else "",
         trouble=context.database.trouble or _driver_trouble(context, session),
     )

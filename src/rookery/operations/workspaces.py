@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Container
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -57,6 +58,7 @@ class WorkspaceView:
     reason: str  #: why it is kept
     created_at: datetime
     in_use: bool  #: a live session works in it
+    users: list[str]  #: the names of these sessions, as far as the caller may see them
     ahead: int | None = None  #: commits that its base has not; none if it cannot be read
     behind: int | None = None
     dirty: int | None = None  #: files that are not committed
@@ -89,11 +91,7 @@ async def list_workspaces(context: Context, caller: Caller, params: Nothing) -> 
     def read(db: Connection) -> list[_Listed]:
         allowed = reach(context, db, caller, Need.READ)
         return [
-            _Listed(
-                each,
-                stored_sessions.get(db, each.session),
-                stored_workspaces.is_in_use(db, each.path),
-            )
+            _listed(db, each, stored_sessions.get(db, each.session), allowed)
             for each in stored_workspaces.listed(db)
             if allowed is None or each.session in allowed
         ]
@@ -109,6 +107,17 @@ class _Listed:
     workspace: Workspace
     session: Session
     in_use: bool
+    users: list[str]
+
+
+def _listed(
+    db: Connection, workspace: Workspace, session: Session, allowed: Container[SessionId] | None
+) -> _Listed:
+    """Read who works in a worktree; ``allowed`` are the sessions that the caller may see."""
+    users = stored_workspaces.users(db, workspace.path)
+    seen = [each for each in users if allowed is None or each in allowed]
+    names = [stored_sessions.get(db, each).name for each in seen]
+    return _Listed(workspace, session, bool(users), names)
 
 
 async def show_workspace(
@@ -120,7 +129,7 @@ async def show_workspace(
         raise CommandRefused(f"{session.name} has no worktree of its own.")
     path = session.workspace.path
     if params.timeout:
-        settled = partial(_are_settled, paths=[path])
+        settled = partial(_is_end_dealt_with, session=session, path=path)
         clock = context.journal.clock
         await wait_for_change.until(
             context.database, settled, seconds=params.timeout, clock=clock
@@ -130,7 +139,7 @@ async def show_workspace(
         found = stored_workspaces.of_path(db, path)
         if found is None:
             raise CommandRefused(f"The worktree of {session.name} is not known any more.")
-        return _Listed(found, session, stored_workspaces.is_in_use(db, path))
+        return _listed(db, found, session, reach(context, db, caller, Need.READ))
 
     return await _view(context, asyncio.Semaphore(1), await context.database.read(read))
 
@@ -150,6 +159,7 @@ async def _view(context: Context, reads: asyncio.Semaphore, listed: _Listed) -> 
         reason=workspace.reason,
         created_at=workspace.created_at,
         in_use=listed.in_use,
+        users=listed.users,
         ahead=seen.ahead if seen else None,
         behind=seen.behind if seen else None,
         dirty=seen.dirty if seen else None,
@@ -234,6 +244,12 @@ def _are_settled(db: Connection, paths: list[str]) -> bool:
     settled = {WorkspaceState.KEPT, WorkspaceState.REMOVED}
     found = (stored_workspaces.of_path(db, path) for path in paths)
     return all(each is None or each.state in settled for each in found)
+
+
+def _is_end_dealt_with(db: Connection, session: Session, path: str) -> bool:
+    """Return whether a worktree is settled, or stays because of another session."""
+    others = {*stored_workspaces.users(db, path)} - {session.id}
+    return bool(others) or _are_settled(db, [path])
 
 
 def _pruned(db: Connection, path: str) -> PrunedWorkspace:

@@ -5,7 +5,6 @@ An error, a missing answer or unreadable input never allows a call.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -33,8 +32,6 @@ from rookery.permissions.rules_file import RulesFile
 from rookery.store import audit, dialogs, flags, grants, requests, session_families
 from rookery.store.audit import Decided
 from rookery.store.requests import Asking
-
-_log = logging.getLogger(__name__)
 
 #: An agent that announces a call and then asks about it does so within this time.
 SECOND_ASKING = timedelta(seconds=30)

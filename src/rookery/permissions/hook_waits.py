@@ -1,7 +1,7 @@
 """Track which requests have a hook program that waits for their answer.
 
-A hook program that loses its daemon looks for the next one for a while. Then it gives up and
-its agent asks in its own terminal. The only sign of that is that it does not reconnect.
+A hook program whose daemon stops tries to reconnect for ``RESTART_TIMEOUT_SECONDS``. Then it
+exits, and its agent asks in its own terminal. The daemon sees only that it does not reconnect.
 """
 
 from __future__ import annotations

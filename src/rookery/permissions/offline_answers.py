@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,15 +24,13 @@ from rookery.store import flags, session_families
 from rookery.store.database import Database
 from rookery.store.flags import Mode
 
-_log = logging.getLogger(__name__)
-
 #: Seconds between two checks whether rules or mode have changed.
 CHECK_INTERVAL_SECONDS = 1.0
 
 #: The name of the loop in the log.
 STEP = "Writing offline answers"
 
-DENIAL = Verdict(Outcome.DENIED, "absence", "Rookery is not there to decide this.")
+DENIAL = Verdict(Outcome.DENIED, "absence", "No Rookery daemon runs to decide this.")
 
 UNREADABLE = Verdict(Outcome.DENIED, "unreadable", "Rookery could not read this call.")
 

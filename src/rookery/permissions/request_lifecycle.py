@@ -1,4 +1,4 @@
-"""The life of a request to a person: answered, left to the agent's dialog, or withdrawn."""
+"""Change the state of requests: answered, left to the agent's dialog, or closed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rookery.store import audit, dialogs, hook_replies, request_keys, requests, 
 from rookery.store.audit import Decided
 from rookery.store.journal import Journal
 
-#: A call that was allowed in the terminal has run after this time at the latest.
+#: Maximum age of a request answered in the terminal whose call may still run.
 MAX_CALL_TIME = timedelta(hours=24)
 
 #: The name of each decision in the journal.
@@ -90,7 +90,7 @@ class RequestLifecycle:
         audit.keep(db, replace(record, decision=decision, request=request.id))
 
     def has_dialog(self, db: Connection, request: Request) -> bool:
-        """Return whether the agent can ask for the same in a terminal."""
+        """Return whether the agent's own terminal can show a dialog for the request."""
         has_terminal = sessions.get(db, request.session).has_terminal
         return has_terminal and dialogs.has_dialog(db, request.id)
 
@@ -116,7 +116,7 @@ class RequestLifecycle:
         self.settle(db, used.session)
 
     def ask_again(self, db: Connection, session: SessionId) -> None:
-        """Record again the requests that hooks wait for, after a fact that clears them.
+        """Record the latest request that a hook waits for again, after a fact that cleared it.
 
         Such a fact is about the main agent's turn or about another dialog.
         """
@@ -136,7 +136,7 @@ class RequestLifecycle:
         reason: str = "",
         rests: bool = False,
     ) -> None:
-        """Close a request that was answered in the terminal; ``rests`` as in ``settle``."""
+        """Close a request that ended at the agent's terminal; ``rests`` as in ``settle``."""
         at = self.journal.clock.now()
         if settle_in_terminal(db, request, at=at, decision=decision, reason=reason):
             self.settle(db, requests.get(db, request).session, rests=rests)
@@ -144,7 +144,7 @@ class RequestLifecycle:
     def settle(
         self, db: Connection, session: SessionId, *, by: str = TERMINAL, rests: bool = False
     ) -> None:
-        """Record that a session has no open request any more, if it has none.
+        """Record that a session has no open request, if that is so.
 
         ``rests`` is whether it is certain that no turn runs any more.
         """

@@ -5,7 +5,6 @@ They are trust dialogs, model offers, and dialogs of agents without hooks or wit
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -44,8 +43,6 @@ from rookery.store import (
 from rookery.store.database import Database
 from rookery.store.requests import Asking
 from rookery.supervise import Reconciler
-
-_log = logging.getLogger(__name__)
 
 #: Seconds between two looks at an open dialog if its screen does not change.
 LOOK_SECONDS = 1.0

@@ -129,6 +129,13 @@ class Finished:
     is_over_budget: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class StartLost:
+    """A driven session whose agent was not up is gone: it is to be started again."""
+
+    session: SessionId
+
+
 Sighting: TypeAlias = (
     Exited
     | Vanished
@@ -142,4 +149,5 @@ Sighting: TypeAlias = (
     | AgentAsked
     | AgentStoppedAsking
     | Finished
+    | StartLost
 )

@@ -54,6 +54,7 @@ class Usage:
     at: datetime
     model: str  #: empty where the line does not name it
     tokens: Tokens
+    context: int = 0  #: tokens in the conversation's context after it; 0 for a subagent
 
 
 @dataclass(frozen=True, slots=True)

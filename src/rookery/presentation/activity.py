@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from rookery.client.sessions import ListedSession, WaitingInfo
-from rookery.model.reason_texts import first_line, in_one_line
+from rookery.model.reason_texts import in_one_line, with_last_output
 from rookery.presentation.ages import age
 from rookery.presentation.states import ended_by
 from rookery.presentation.texts import count
@@ -42,7 +42,7 @@ def activity(session: ListedSession, around: Surroundings) -> str:
         return _with_queue(f"{_silence(session, around.now)}{text}", queued)
     if state == "idle":
         return _idle(session, queued)
-    return ended_by(session) or first_line(session.reason) or session.title
+    return ended_by(session) or with_last_output(session.reason) or session.title
 
 
 def tool_text(tool: str, argument: str) -> str:
@@ -59,7 +59,16 @@ def _asked(session: ListedSession) -> str:
     if session.activity == "question" or not session.asked_tool:
         return session.reason or session.title
     place = f" in {session.asked_folder}" if session.asked_folder else ""
-    return tool_text(f"{session.asked_tool}{place}", session.asked_argument)
+    argument = session.asked_argument
+    shown = argument if place else _from_its_folder(session, argument)
+    return tool_text(f"{session.asked_tool}{place}", shown)
+
+
+def _from_its_folder(session: ListedSession, argument: str) -> str:
+    """Return a path relative to the session's folder: a narrow table would cut its end."""
+    folder = session.project_path
+    is_path = argument.startswith(f"{folder}/") and len(argument.split()) == 1
+    return f".{argument.removeprefix(folder)}" if folder and is_path else argument
 
 
 def _working(session: ListedSession, now: datetime) -> str:
@@ -68,7 +77,8 @@ def _working(session: ListedSession, now: datetime) -> str:
         return _subject(session)
     # The time comes first: a narrow table cuts the end of a long command.
     how_long = "done" if session.tool_ended_at else age(tool_at, now)
-    return tool_text(f"{session.last_tool} ({how_long})", session.tool_argument)
+    argument = _from_its_folder(session, session.tool_argument)
+    return tool_text(f"{session.last_tool} ({how_long})", argument)
 
 
 def _silence(session: ListedSession, now: datetime) -> str:
@@ -90,8 +100,15 @@ def _idle(session: ListedSession, queued: WaitingInfo | None) -> str:
     return f"{mark}{running}{_answer(session)}"
 
 
+def cut_off_note(session: ListedSession) -> str:
+    """Return which turn the session that this one resumes could not end; empty if none."""
+    return f"cut off: {PROMPT} {session.cut_off}" if session.cut_off else ""
+
+
 def _answer(session: ListedSession) -> str:
     """Return the first line of the last answer; else the prompt, and how its turn ended."""
+    if cut := cut_off_note(session):
+        return cut
     text = session.last_answer or _subject(session)
     return f"interrupted: {text}" if session.last_outcome == "interrupted" else text
 

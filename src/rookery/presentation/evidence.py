@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from rookery.client.sessions import EvidenceInfo, SessionInfo
-from rookery.model.reason_texts import first_line
+from rookery.model.reason_texts import with_last_output
 from rookery.presentation.ages import age
 from rookery.presentation.states import state_word
 
@@ -20,7 +20,7 @@ def headline(session: SessionInfo, ended: str, now: datetime) -> str:
     so_long = age(session.since, now)
     if ended:
         return f"{session.name}: {ended} {so_long} ago."
-    reason = "" if session.has_failed_turn else first_line(session.reason)
+    reason = "" if session.has_failed_turn else with_last_output(session.reason)
     state = f"{session.name}: {state_word(session)} for {so_long}"
     return f"{state} ({reason})" if reason else state
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 
 #: A path that would lose fewer characters stays whole.
 MIN_SAVED_CHARACTERS = 4
@@ -20,7 +21,8 @@ def short_folders(folders: Collection[str], home: str) -> dict[str, str]:
     # "/" and "/home" say too little; the rest of the path would be as long as the path.
     is_useful = root.count("/") > 1 or root == home
     if not is_useful:
-        return {each: _ending(each, known, home) for each in known}
+        found = Counter(end for each in known for end in _ends(each))
+        return {each: _ending(each, found, home) for each in known}
     return {each: each.removeprefix(f"{root}/") for each in known}
 
 
@@ -30,13 +32,19 @@ def with_tilde(path: str, home: str) -> str:
     return "~" + path.removeprefix(home) if is_below else path
 
 
-def _ending(folder: str, folders: Collection[str], home: str) -> str:
-    """Return the shortest end of a path that no other folder has, or its whole path."""
+def _ends(folder: str) -> Iterator[str]:
+    """Yield the ends of a path at its slashes, the shortest first."""
+    start = folder.rfind("/")
+    while start >= 0:
+        yield folder[start:]
+        start = folder.rfind("/", 0, start)
+
+
+def _ending(folder: str, found: Mapping[str, int], home: str) -> str:
+    """Return the shortest end of a path that is found once, or its whole path."""
     whole = with_tilde(folder, home)
-    parts = folder.split("/")
-    for number in range(1, len(parts)):
-        end = "/" + "/".join(parts[-number:])
-        if sum(each.endswith(end) for each in folders) == 1:
+    for end in _ends(folder):
+        if found[end] == 1:
             short = f"…{end}"
             return short if len(short) + MIN_SAVED_CHARACTERS < len(whole) else whole
     return whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from rookery.client.sessions import ListedSession, SessionInfo
-from rookery.model.reason_texts import first_line
+from rookery.model.reason_texts import first_line, with_last_output
 
 #: The actors other than sessions that end sessions.
 _BY = {
@@ -74,7 +74,7 @@ def state_with_reason(session: SessionInfo) -> str:
     if ended := ended_by(session):
         return ended
     is_told = session.is_asking or session.has_failed_turn  # with what it asks or answered
-    reason = "" if is_told else first_line(session.reason)
+    reason = "" if is_told else with_last_output(session.reason)
     return f"{state_word(session)}: {reason}" if reason else state_word(session)
 
 

@@ -7,8 +7,9 @@ import re
 #: Characters that change the direction of text.
 TURNING_CHARACTERS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 
-#: Agents' texts are printed and must not control the terminal.
-_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING_CHARACTERS}]")
+#: Agents' texts are printed and must not control the terminal. Some terminals and programs take
+#: U+2028 and U+2029 for the end of a line, and others do not.
+_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{TURNING_CHARACTERS}]")
 
 #: Line breaks: in a table, text after one would look like a row.
 _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
@@ -33,6 +34,11 @@ def one_line(text: str) -> str:
     """Return text without control characters and line breaks."""
     # Fast path: printable text contains neither.
     return text if text.isprintable() else plain(_BREAKS.sub(" ", text))
+
+
+def as_sentence(text: str) -> str:
+    """Return a text as a sentence: with a full stop, unless it has an end of its own."""
+    return text if text.endswith((".", "?", "!", "…")) else f"{text}."
 
 
 def count(number: int, noun: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+from rookery.model.tool_inputs import telling
 from rookery.presentation.activity import tool_text
 from rookery.presentation.cells import cut
 from rookery.presentation.texts import plain
@@ -12,6 +15,19 @@ MAX_COMMAND_CELLS, MAX_PATH_CELLS = 80, 60
 
 #: Precedes a tool call, and one that was denied.
 CALL, DENIED_CALL = "🔧", "✗"
+
+
+def call_text(call: str) -> str:
+    """Return a call from a transcript, such as ``Bash {"command": "ls"}``, as other texts do.
+
+    A call whose input is cut stays as it is.
+    """
+    tool, _, given = call.partition(" ")
+    try:
+        tool_input = json.loads(given)
+    except ValueError:
+        return call
+    return tool_text(tool, telling(tool_input, tool)) if isinstance(tool_input, dict) else call
 
 
 def tool_line(tool: str, argument: str, *, denied: str = "", is_full: bool = False) -> str:

@@ -75,10 +75,12 @@ class ProcSystem:
         if not _LISTS_CHILDREN:
             return [each for each in self.pids() if self.start_and_parent(each)[1] == pid]
         children: list[int] = []
-        # A child is listed under the thread that created it.
-        for file in Path(f"/proc/{pid}/task").glob("*/children"):
-            with suppress(OSError):
-                children.extend(map(int, file.read_text().split()))
+        # A child is listed under the thread that created it, and threads may end meanwhile.
+        with suppress(OSError):
+            for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - read often
+                with suppress(OSError):
+                    listed = _read(f"/proc/{pid}/task/{thread}/children")
+                    children.extend(map(int, listed.split()))
         return children
 
     def folder(self, pid: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,8 +20,6 @@ from rookery.sessions import record_end
 from rookery.store import retention, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-
-_log = logging.getLogger(__name__)
 
 #: Seconds between two rounds.
 CHECK_INTERVAL_SECONDS = 60.0

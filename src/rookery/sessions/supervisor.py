@@ -49,7 +49,7 @@ KILL_TIMEOUT_SECONDS = 5.0
 #: Seconds before an operation that failed in the runtime is retried.
 RETRY_SECONDS = 1.0
 
-#: The same after an unexpected error: the first delay and the maximum.
+#: Seconds before a retry after an unexpected error: the first delay and the maximum.
 FAULT_BACKOFF_S = (0.5, 5.0)
 
 #: The facts after which a session must be started, ended or cleaned up.
@@ -60,7 +60,7 @@ CARED_FOR: frozenset[type[Fact]] = frozenset(
 #: Errors after which another attempt to start a program would fail in the same way.
 _FINAL = (RookeryError, OSError, ValueError)
 
-#: Programs that start at the same time: hundreds at once would all miss their deadlines.
+#: Maximum programs that start at the same time: hundreds would all miss their deadlines.
 MAX_STARTS = 16
 
 #: Seconds after which a program that does not come up frees its slot for others.
@@ -138,22 +138,30 @@ class Supervisor:
             except _FINAL as error:
                 await self._fail(session, f"it could not be started. {error}")
                 return
-            await self.database.write(lambda db: sessions.record_held(db, session.id, held))
+            await self.database.write(partial(_record_held, session=session.id, held=held))
             # The start hook may have come first; tasks that wait for the pane must look again.
             self.database.bells.wake(session.id)
             deadline = self._clock.now() + timedelta(seconds=limit)
             seconds = min(limit, MAX_SLOT_S)
-            is_up = await self._wait_until_left(session.id, Status.STARTING, seconds=seconds)
+            is_up = await self._wait_until_begun(session.id, seconds=seconds)
         remaining = (deadline - self._clock.now()).total_seconds()
-        if not is_up and not await self._wait_until_left(
-            session.id, Status.STARTING, seconds=remaining
-        ):
+        if not is_up and not await self._wait_until_begun(session.id, seconds=remaining):
             screen = tail(await self._screen(session.id))
             shown = f"; its screen shows:\n{screen}" if screen else ""
             await self._fail(session, f"it did not come up within {limit:g} s{shown}")
 
+    async def _wait_until_begun(self, session: SessionId, *, seconds: float) -> bool:
+        """Wait until a session has started, or is to be started again. False on timeout."""
+
+        def has_begun(db: Connection) -> bool:
+            is_starting = sessions.get(db, session).status is Status.STARTING
+            return not (is_starting and sessions.has_runtime(db, session))
+
+        wait = partial(wait_for_change.until, self.database, has_begun, sessions=(session,))
+        return await wait(seconds=seconds, clock=self._clock)
+
     async def _launch_in_time(self, session: Session) -> HeldProgram:
-        """Launch the program; retry while tmux cannot be reached, which proves nothing."""
+        """Launch the program; until the deadline, retry after tmux and internal errors."""
         deadline = self._clock.now() + timedelta(seconds=self.deadlines.start)
         name = f"Starting and ending for session {session.id}"
         faults = SupervisedStep(name, self._clock, backoff=FAULT_BACKOFF_S)
@@ -166,7 +174,7 @@ class Supervisor:
                 await self._clock.sleep(RETRY_SECONDS)
             except (*_FINAL, sqlite3.Error):
                 raise
-            except Exception as error:  # a supervised boundary: an internal error fails in time
+            except Exception as error:  # supervised: retried until the deadline
                 if self._clock.now() >= deadline:
                     message = f"{type(error).__name__}: {error}. See: rookery daemon logs"
                     raise RuntimeFailed(message) from error
@@ -184,7 +192,7 @@ class Supervisor:
         return await self.database.peek(lambda db: workspaces.is_awaited(db, session.id))
 
     async def _awaits_place(self, session: Session) -> bool:
-        """Return whether as many driven sessions run as the limit allows."""
+        """Return whether a start waits because the limit of driven sessions is reached."""
         if not session.is_driven:
             return False
 
@@ -197,7 +205,7 @@ class Supervisor:
         if not await self.database.peek(is_full):
             return False
         if not session.reason:
-            reason = f"it waits for a place: {limit} driven sessions run, which is the limit"
+            reason = f"it waits: {limit} driven sessions run, which is limits.driven_sessions"
             waited = StartWaited(session.id, reason)
             await self.database.write(lambda db: self.journal.append(db, waited))
         return True
@@ -226,14 +234,14 @@ class Supervisor:
         await self._end_closing(session)
 
     async def _clean_up(self, session: Session) -> bool:
-        """Save the last screen, and release what the runtime holds."""
+        """Save the last screen; release the runtime's resources; delete the private folder."""
         if not await self.database.read(lambda db: sessions.has_runtime(db, session.id)):
             return False
         await self._save_screen(session)
         await self.runtime.release(session.id)
         shutil.rmtree(self.launcher.context.sessions / session.id, ignore_errors=True)
         await self.database.write(lambda db: sessions.let_go(db, session.id))
-        # It is no entry, and ``finish`` waits for it.
+        # This adds no journal entry that would wake ``finish``.
         self.database.bells.wake(session.id)
         return True
 
@@ -276,3 +284,8 @@ class Supervisor:
     @property
     def _clock(self) -> Clock:
         return self.journal.clock
+
+
+def _record_held(db: Connection, session: SessionId, held: HeldProgram) -> None:
+    sessions.hold(db, session)  # a late report may have said that an earlier start was lost
+    sessions.record_held(db, session, held)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from anyio.abc import TaskGroup
 
 from rookery.agents.catalog import AGENTS
@@ -10,6 +12,7 @@ from rookery.delivery.dispatcher import Dispatcher
 from rookery.delivery.message_deadlines import MessageDeadlines
 from rookery.notifications.dispatcher import NotificationDispatcher
 from rookery.operations.context import Context
+from rookery.operations.lost_sessions import why_not_resumable
 from rookery.permissions.lost_hooks import LostHooks
 from rookery.permissions.request_deadlines import RequestDeadlines
 from rookery.permissions.screen_dialogs import DialogWatch
@@ -48,7 +51,9 @@ def start_loops(
         MessageDeadlines(database, journal).keep,
         Dispatcher(database, journal, runtime, context.agents, carrier).deliver,
         UsageReader(database, journal, context.settings.prices).follow,
-        WorkspaceKeeper(database, journal, context.worktrees).run,
+        WorkspaceKeeper(
+            database, journal, context.worktrees, partial(why_not_resumable, context.agents)
+        ).run,
         Expiry(database, journal, runtime, parts.expiry_spans(), context.home.artifacts).run,
     ):
         tasks.start_soon(loop)

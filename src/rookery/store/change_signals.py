@@ -63,22 +63,25 @@ def last_written(db: Connection) -> Written:
 
 
 def news_after(db: Connection, last: Written) -> NewRows:
-    # One statement: it is part of each commit.
-    rows = db.execute(
+    # One statement without Python's rows: it is part of each commit.
+    found = db.cursor()
+    found.row_factory = None
+    found.execute(
         "select seq, session, kind from entries where seq > ?"
-        " union all select max(id), session, null from blocks where id > ? group by session",
+        " union all select id, session, null from blocks where id > ?",
         last,
     )
     entries: list[NewEntry] = []
-    blocks: list[NewBlock] = []
-    for number, session, kind in rows:
+    blocks: dict[str, int] = {}
+    for number, session, kind in found:
         if kind is None:
-            blocks.append(NewBlock(number, session))
+            blocks[session] = number
         else:
             entries.append(NewEntry(number, session, kind))
     entry = max((each.seq for each in entries), default=last.entry)
-    block = max((each.id for each in blocks), default=last.block)
-    return NewRows(entries, blocks, Written(entry, block))
+    block = max(blocks.values(), default=last.block)
+    last_blocks = [NewBlock(number, session) for session, number in blocks.items()]
+    return NewRows(entries, last_blocks, Written(entry, block))
 
 
 @dataclass(slots=True)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from sqlite3 import Connection, DatabaseError, Row, connect
+from sqlite3 import Connection, DatabaseError, Row, connect, register_adapter
+from types import NoneType
 
+from rookery.model.blocks import BlockKind
 from rookery.model.errors import StoreBroken
+from rookery.model.lifecycle import Activity, Status
+from rookery.model.messages import MessageKind, Step, Urgency
 from rookery.store.migrations import migrate
 
 #: Seconds to wait for another program that has locked the file, such as a backup.
@@ -21,6 +25,21 @@ CACHED_STATEMENTS = 512
 #: Pages in the write-ahead log before a checkpoint, for which a commit has to wait. Most pages
 #: are overwritten before that. SQLite's default of 1,000 costs a fifth of the speed.
 CHECKPOINT_PAGES = 8_000
+
+
+# Without an adapter, Python searches each value of these types for a method that converts it,
+# which takes longer than storing the value.
+register_adapter(NoneType, lambda none: none)
+register_adapter(bool, int)
+for _kind in (Activity, Status, BlockKind, MessageKind, Step, Urgency):
+    register_adapter(_kind, str.__str__)
+
+
+class RepeatNeeded(BaseException):
+    """Raised in a transaction whose work must run again, after it was rolled back.
+
+    It is no ``Exception``, so that the writer alone handles it.
+    """
 
 
 class savepoint:  # noqa: N801 - used as a function; a generator takes three times as long

@@ -20,7 +20,7 @@ import anyio
 from rookery.model.errors import CommitFailed, DiskFull, RookeryError, StoreLocked, StoreLost
 from rookery.ports.clock import Clock
 from rookery.store.change_signals import Bells, NewRows, last_written, news_after
-from rookery.store.connections import open_file, open_for_writing, savepoint
+from rookery.store.connections import RepeatNeeded, open_file, open_for_writing, savepoint
 from rookery.store.damage import with_advice
 from rookery.store.database_files import Files
 from rookery.store.transaction_clock import TransactionClock
@@ -219,11 +219,14 @@ class Database:
     def _do_all(self, jobs: Sequence[_Job]) -> Sequence[_Reply]:
         """Run all jobs in one transaction, and roll it back if one fails.
 
-        Returns nothing in that case if there are other jobs, which have still to be done.
+        Returns nothing in that case if jobs have still to be done, or again.
         """
         self._db.execute("begin immediate")
         try:
             return [_Reply(job.answer, job.work(self._db)) for job in jobs]
+        except RepeatNeeded:
+            self._db.rollback()
+            return ()
         except Exception as error:
             # On some errors, such as a full disk, SQLite drops the whole transaction.
             if not self._db.in_transaction:
@@ -241,6 +244,8 @@ class Database:
         try:
             with savepoint(self._db):
                 return _Reply(job.answer, job.work(self._db))
+        except RepeatNeeded:
+            return self._attempt(job)
         except Exception as error:
             # On some errors, such as a full disk, SQLite drops the whole transaction.
             if not self._db.in_transaction:

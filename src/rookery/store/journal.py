@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -14,7 +14,7 @@ import msgspec
 
 from rookery.model.facts import KINDS, Fact
 from rookery.ports.clock import Clock
-from rookery.store.connections import savepoint
+from rookery.store.connections import RepeatNeeded, savepoint
 from rookery.store.database import Database
 from rookery.store.projections import project
 from rookery.store.timestamps import stamp
@@ -24,10 +24,6 @@ _NAMES = {fact: name for name, fact in KINDS.items()}
 #: Maximum entries given to a lagging reader in one transaction, so that other writers need not
 #: wait for the whole backlog.
 PAGE_ENTRIES = 200
-
-#: Readers of an entry that first run in one savepoint: most never fail, and each savepoint
-#: takes as long as a query.
-SEVERAL = 2
 
 #: Maximum characters stored of each text field; the transcript has the full text.
 MAX_TEXT_CHARACTERS = 64_000
@@ -62,6 +58,8 @@ class Journal:
     clock: Clock
     readers: Mapping[str, Reader]
     _caught_up: set[str] = field(default_factory=set)
+    #: Readers that have failed, each of which runs in a savepoint from then on.
+    _isolated: set[str] = field(default_factory=set)
 
     def append(self, db: Connection, *facts: Fact, at: datetime | None = None) -> int:
         """Append each fact, update the projections and run the readers.
@@ -88,8 +86,8 @@ class Journal:
     def show_page(self, reader: str, db: Connection) -> bool:
         """Give a reader the next entries that it missed. Return False once it has caught up.
 
-        A bookmark is null once its reader has caught up: no entry has a higher number than
-        ``9e18``, so such a reader finds none.
+        A bookmark is null once its reader has caught up. Null reads as ``9e18``, which no entry
+        exceeds, so such a reader gets none.
         """
         configured = self.readers[reader]
         db.execute(
@@ -120,26 +118,27 @@ class Journal:
         # In the writer's transaction: reactions need no commit of their own, and no caller
         # ever sees a fact without its consequences.
         kind, caught_up = type(entry.fact), self._caught_up
-        names = [
-            name
-            for name, reader in self.readers.items()
-            if kind in reader.hears and name in caught_up
-        ]
-        if len(names) < SEVERAL or not self._run_together(db, names, entry):
-            for name in names:
+        for name, reader in self.readers.items():
+            if kind not in reader.hears or name not in caught_up:
+                continue
+            if name in self._isolated:
                 self._run_reader(db, name, entry)
+            else:
+                self._run_without_savepoint(db, name, entry)
 
-    def _run_together(self, db: Connection, readers: Sequence[str], entry: Entry) -> bool:
-        """Run readers in one savepoint; undo all and return False if one of them fails."""
+    def _run_without_savepoint(self, db: Connection, reader: str, entry: Entry) -> None:
+        """Run a reader; if it fails, have the transaction repeated with a savepoint for it.
+
+        Most readers never fail, and a savepoint takes as long as several queries: SQLite copies
+        each page that is changed in it.
+        """
         try:
-            with savepoint(db):
-                for name in readers:
-                    self.readers[name].react(db, entry)
-        except Exception:
+            self.readers[reader].react(db, entry)
+        except Exception as error:
             if not db.in_transaction:
                 raise
-            return False
-        return True
+            self._isolated.add(reader)
+            raise RepeatNeeded from error
 
     def _run_reader(self, db: Connection, reader: str, entry: Entry) -> None:
         try:
@@ -152,7 +151,7 @@ class Journal:
             # records what happened, nor the reader, on which other sessions depend.
             db.execute(
                 "insert or ignore into parked (reader, seq, at, error) values (?, ?, ?, ?)",
-                (reader, entry.seq, self.clock.now().isoformat(), repr(error)),
+                (reader, entry.seq, stamp(self.clock.now()), repr(error)),
             )
 
     def _bookmark_absent_readers(self, db: Connection) -> None:

@@ -76,7 +76,7 @@ def _waiting(db: Connection, recipient: SessionId, which: str) -> tuple[int, int
     """Count the messages that wait for a session, and their bytes."""
     number, size = db.execute(
         "select count(*), coalesce(sum(length(cast(words as blob))), 0)"
-        " from messages indexed by messages_pending"
+        " from messages indexed by messages_by_step"
         f" where recipient = ? and step = 'pending' and {which}",
         (recipient,),
     ).fetchone()

@@ -36,6 +36,11 @@ _ASKED = (
 _ALONE = f"({_COMMAND} or {_ASKED})"
 
 
+#: What ``_parcel`` reads; Python describes each column of a query, which takes longer than most
+#: searches for a row.
+_PIECE = "id, parcel, recipient, step, taken_up, words, envelope, relay, author, refused, way"
+
+
 #: Matches later pending messages to the same session.
 _WAITS_ON = "recipient = :recipient and step = 'pending' and id > :first"
 
@@ -51,7 +56,7 @@ def claim(
     that steers the agent also to a session in the middle of a turn.
     """
     first = db.execute(
-        "select messages.id, urgency from messages indexed by messages_pending"
+        "select messages.id, urgency from messages indexed by messages_by_step"
         " join sessions on sessions.id = recipient where recipient = ? and step = 'pending'"
         " and (activity = 'idle' or (activity = 'working' and urgency = 'steer'))"
         " order by urgency = '', messages.id limit 1",
@@ -61,7 +66,7 @@ def claim(
         return None
     is_alone = alone or bool(first["urgency"])
     db.execute(
-        "update messages indexed by messages_pending"
+        "update messages indexed by messages_by_step"
         " set step = 'sending', parcel = :first, taken_up = :at"
         " where recipient = :recipient and step = 'pending' and id >= :first"
         " and id < coalesce(("
@@ -135,8 +140,8 @@ def last_typed(db: Connection, recipient: SessionId) -> Parcel | None:
     ).fetchone()
     if last is None:
         return None
-    rows = db.execute("select * from messages where parcel = ? order by id", (last["parcel"],))
-    return _parcel(last["parcel"], rows.fetchall())
+    query = f"select {_PIECE} from messages where parcel = ? order by id"
+    return _parcel(last["parcel"], db.execute(query, (last["parcel"],)).fetchall())
 
 
 def move(db: Connection, parcel: Parcel, step: Step, *, way: str = "") -> bool:
@@ -209,7 +214,7 @@ def _settle_at_end(db: Connection, session: SessionId) -> None:
 def _unproved(db: Connection, recipient: SessionId) -> Iterator[Parcel]:
     """Yield the parcels without proof; newest first, as the same text may be sent again."""
     rows = db.execute(
-        "select * from messages indexed by messages_unproved where recipient = ?"
+        f"select {_PIECE} from messages indexed by messages_unproved where recipient = ?"
         " and step in ('sending', 'pasted', 'submitted', 'unsure')",
         (recipient,),
     ).fetchall()

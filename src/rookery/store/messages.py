@@ -57,7 +57,7 @@ def find_pending(
 ) -> PendingMessage | None:
     """Return the newest pending message to a session under an envelope."""
     row = db.execute(
-        "select id, words from messages indexed by messages_pending"
+        "select id, words from messages indexed by messages_by_step"
         " where recipient = ? and step = 'pending' and envelope = ? order by id desc limit 1",
         (recipient, envelope),
     ).fetchone()
@@ -152,7 +152,7 @@ def is_owed(db: Connection, recipient: SessionId) -> bool:
 def has_pending(db: Connection, recipient: SessionId) -> bool:
     """Return whether messages to it wait whose delivery has not begun."""
     found = db.execute(
-        "select 1 from messages indexed by messages_pending"
+        "select 1 from messages indexed by messages_by_step"
         " where recipient = ? and step = 'pending'",
         (recipient,),
     )

@@ -21,6 +21,16 @@ from rookery.store.sessions import IS_RESUMED, LIVE, session_values
 #: Characters of a prompt or an answer in which its first line is searched.
 MAX_LINE_CHARACTERS = 4_000
 
+#: The prompt of the last turn of the session whose conversation this one continues, if the end
+#: of that session ended it. Of no interest any more once this session has had a turn.
+_CUT_OFF = f"""
+case when last.started_by is null and sessions.continues is not null
+ and sessions.launch ->> '$.forks' is null then (
+ select substr(cut.prompt, 1, {MAX_LINE_CHARACTERS}) from turns as cut
+ join sessions as former on former.id = cut.session where cut.session = sessions.continues
+ and cut.how = 'failed' and cut.answer = '' and cut.ended_at >= former.ended_at
+ order by cut.started_by desc limit 1) end"""
+
 _WITH_TURNS = f"""
 select sessions.*, last.started_by as last_turn,
  substr(last.prompt, 1, {MAX_LINE_CHARACTERS}) as last_prompt,
@@ -28,7 +38,7 @@ select sessions.*, last.started_by as last_turn,
  substr(ended.answer, 1, {MAX_LINE_CHARACTERS}) as last_answer,
  ended.ended_at as last_answer_at, ended.how as last_outcome,
  ended.answer <> '' and ended.ended_at > coalesce(seen_at, '') as is_unread,
- {IS_RESUMED} as is_resumed
+ {IS_RESUMED} as is_resumed, {_CUT_OFF} as cut_off
  from sessions {{index}} left join turns as last on last.session = sessions.id
  and last.started_by = (select max(started_by) from turns where session = sessions.id)
  left join turns as ended on ended.session = sessions.id and ended.started_by = (
@@ -130,6 +140,7 @@ def _read(row: Row, requests: Mapping[str, Row], branches: Mapping[str, str]) ->
         values["last_outcome"] = values["last_outcome"] or ""
         values["last_prompt"] = _first_line(values["last_prompt"] or "")
         values["last_answer"] = _first_line(values["last_answer"] or "")
+        values["cut_off"] = _first_line(values["cut_off"] or "")
         values["is_unread"] = bool(values["is_unread"])
     if values["ended_at"] is None:
         values["branch"] = branches.get(values["project_path"], "")

@@ -1,4 +1,4 @@
-"""Apply each fact to the rows, in order: messages, session, turns, usage, blocks.
+"""Apply each fact to the rows: counters, messages, session, turns, labels, usage, blocks.
 
 This is part of writing the fact, not a reaction of a reader: readers may rely on it,
 regardless of the order in which they run.

@@ -66,9 +66,10 @@ def reopen(db: Connection, request: RequestId, *, reason: str = "") -> None:
 
 
 def let_go(db: Connection, request: RequestId, *, reason: str) -> None:
-    """Mark an answered request as gone: its answer never reached the agent."""
+    """Mark an answered request as gone: its answer did not reach the agent, or perhaps not."""
     db.execute(
-        "update requests set outcome = 'gone', keys = 'none', reason = ?, for_session = 0"
+        "update requests set outcome = 'gone', reason = ?, for_session = 0,"
+        " keys = iif(presses > 0, 'pressed', 'none')"
         " where id = ? and keys = 'due'",
         (reason, request),
     )

@@ -180,7 +180,10 @@ def _keep(db: Connection, fact: Fact, now: str) -> None:  # noqa: C901 - a table
         case facts.ModelChosen(session, model):
             db.execute("update sessions set model = ? where id = ?", (model, session))
         case facts.ConversationLeft(session):
-            db.execute("update sessions set native_id = null where id = ?", (session,))
+            db.execute(
+                "update sessions set native_id = null, context_tokens = 0 where id = ?",
+                (session,),
+            )
         case facts.SessionRenamed(session, name):
             relays.rename(db, session, before=sessions.get(db, session).name, name=name)
             relays.give_up_aliases(db, session, name)

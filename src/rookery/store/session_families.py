@@ -34,6 +34,24 @@ _LINEAGE = """
     select agent, project_path, name, runtime from up join sessions using (id) where is_parent
 """
 
+#: Whether a session, or one whose conversation it resumes, has started the other one or is
+#: continued by it, directly or indirectly.
+_IS_ABOVE = """
+    with recursive
+    up (id) as (
+        values (:session)
+        union
+        select parent from up join sessions using (id) where parent is not null
+        union
+        select continues from up join sessions using (id) where continues is not null),
+    resumed (id) as (
+        values (:above)
+        union
+        select continues from resumed join sessions using (id)
+            where continues is not null and launch ->> '$.forks' is null)
+    select 1 from up join resumed using (id) limit 1
+"""
+
 #: Which agents have started live sessions of which agents, directly or indirectly.
 _AGENTS_ABOVE = f"""
     with recursive up (agent, id, is_parent) as (
@@ -74,6 +92,18 @@ class Relative:
 
 def ancestors(db: Connection, session: SessionId) -> set[SessionId]:
     return _ids(db, _ANCESTORS, session)
+
+
+def may_answer(db: Connection, session: SessionId, asking: SessionId) -> bool:
+    """Return whether a session may answer a question of another, if it is notified of it.
+
+    It answers neither its own questions nor those of its ancestors, before or after one of them
+    was resumed or forked. A session that it has started is always its to answer.
+    """
+    if asking in descendants(db, session):
+        return True
+    ids = {"session": session, "above": asking}
+    return db.execute(_IS_ABOVE, ids).fetchone() is None
 
 
 def circumstances(db: Connection, session: Session) -> Circumstances:

@@ -262,7 +262,8 @@ def amend(db: Connection, fact: facts.TurnEnded, *, at: datetime) -> bool:
 def _latest(db: Connection, session: SessionId) -> list[Row]:
     """Return the latest turns, newest first."""
     return db.execute(
-        "select * from turns where session = ? order by started_by desc limit ?",
+        "select started_by, native_id, how, answer, ended_at from turns"
+        " where session = ? order by started_by desc limit ?",
         (session, RECENT_TURNS),
     ).fetchall()
 

@@ -33,6 +33,9 @@ def project(db: Connection, fact: Fact, *, at: datetime) -> None:
             )
         case facts.UsageReported():
             _add_usage(db, fact)
+            if fact.context:
+                query = "update sessions set context_tokens = ? where id = ?"
+                db.execute(query, (fact.context, fact.session))
             session_days.add_usage(db, fact, at=at)
         case facts.SessionLabelled(session, label):
             db.execute("update sessions set label = ? where id = ?", (label, session))

@@ -206,9 +206,10 @@ def note_process(db: Connection, path: str, process: str) -> None:
     db.execute("update workspaces set process = ? where path = ?", (process, path))
 
 
-def note_landing(db: Connection, path: str, commit: str) -> None:
-    """Store the last commit of a workspace's branch that has landed."""
-    db.execute("update workspaces set landed_commit = ? where path = ?", (commit, path))
+def note_landing(db: Connection, path: str, commit: str, *, landed_as: str) -> None:
+    """Store the last commit of a workspace's branch that has landed, and what it became."""
+    query = "update workspaces set landed_commit = ?, landed_as = ? where path = ?"
+    db.execute(query, (commit, landed_as, path))
 
 
 def _read(row: Row) -> Workspace:

@@ -1,4 +1,4 @@
-"""Correct a session's state by the agent's own file where its hooks differ or are missing."""
+"""Correct a session's state from the agent's session file where hooks differ or are missing."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Corrections:
     conversations: TranscriptReader
 
     async def settle(self, report: FileReport) -> None:
-        """Believe the file, unless a hook reports the same in time."""
+        """Apply the claim of a session file, unless a hook reports the same in time."""
         clock = self.journal.clock
         await clock.sleep(beliefs.GRACE_S)
         believe = partial(self._believe, report)
-        await supervise.until_done(believe, name="Believing a registry file", clock=clock)
+        await supervise.until_done(believe, name="Correcting by a session file", clock=clock)
 
     async def _believe(self, report: FileReport) -> None:
         with suppress(SessionUnknown):  # it was deleted meanwhile
@@ -50,8 +50,8 @@ class Corrections:
     async def _amendment(self, report: FileReport) -> Amend:
         """Read what the agent recorded about the claim of its file, outside of any transaction.
 
-        Without a prompt, the program may only do something of its own for a moment. It then
-        makes another claim soon, and ``correct`` drops this one.
+        If no prompt is recorded, the program may be busy for a moment without a turn. Then its
+        file soon makes another claim, and ``correct`` drops this one.
         """
         activity, session = report.claim.activity, report.session
         if activity is Activity.IDLE:

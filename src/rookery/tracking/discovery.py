@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -37,8 +36,6 @@ from rookery.tracking.pane_matching import (
     PaneAssigned,
     changes_of,
 )
-
-_log = logging.getLogger(__name__)
 
 #: Seconds between two looks at a server, and for new servers.
 CHECK_INTERVAL_SECONDS = 2.0

@@ -92,7 +92,7 @@ def since_turn(
     recorded late.
     """
     old = [place for place, each in enumerate(passages) if each.at < ended_at]
-    own = [place for place in old if last and _is_prompt_of(passages[place], last)]
+    own = [place for place in old if last and is_prompt_of(passages[place], last)]
     # Of equal prompts, the latest: the others may be recorded already.
     after = passages[own[-1] + 1 :] if own else ()
     following = [place for place, each in enumerate(after) if each.kind == "prompt"]
@@ -101,7 +101,7 @@ def since_turn(
     return [each for each in passages if each.at >= ended_at]
 
 
-def _is_prompt_of(passage: Passage, turn: AskedTurn) -> bool:
+def is_prompt_of(passage: Passage, turn: AskedTurn) -> bool:
     return passage.kind == "prompt" and same_words(passage.text, turn.prompt)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
@@ -13,6 +13,7 @@ from rookery.model.facts import How, SessionId
 from rookery.model.lifecycle import ASKING, Activity
 from rookery.model.sessions import Session
 from rookery.model.turn_texts import Answer
+from rookery.ports.transcript import Passage
 from rookery.store import sessions, turns
 from rookery.tracking import exchanges
 
@@ -35,6 +36,20 @@ class PresentTurn:
     def window_start(self) -> datetime:
         """The time from which its transcript is read: the last turn is found there, too."""
         return self.last.started_at - exchanges.RECORD_DELAY if self.last else self.since
+
+    @property
+    def is_command(self) -> bool:
+        return self.prompt.startswith("/")
+
+    def is_output_of_earlier_command(self, last: Passage, earlier: Iterable[Passage]) -> bool:
+        """Return whether the last entry of a command's turn belongs to the turn before.
+
+        A hook reports the end of a command before the program writes the output down.
+        """
+        if not self.is_command or last.at >= self.started_at:
+            return False
+        own = exchanges.AskedTurn(self.prompt, self.started_at)
+        return not any(exchanges.is_prompt_of(each, own) for each in (last, *earlier))
 
     @property
     def has_transcript(self) -> bool:

@@ -64,7 +64,7 @@ class ScreenReader:
         if beliefs.needs_no_screen(known, has_screen=agent.screen is not None):
             terminal.report_changes(wanted=False)
         elif not beliefs.is_changing_screen_believed(known):
-            pass  # it is read again once it is quiet
+            pass  # ``read_quiet`` reads it once it has stopped changing
         elif agent.screen is None:
             if tail(await terminal.read()):
                 await self._record_view(session_id, PRINTED)
@@ -139,7 +139,7 @@ class ScreenReader:
         return bool(last) and self.at_work.get(session.id) == last[0].started_at
 
     async def read_quiet(self, session_id: SessionId) -> None:
-        """Read a screen that has stopped changing: the agent may be idle, or it asks."""
+        """Read a screen that has stopped changing: the agent is idle or asks something."""
         known, agent = await self._look_up(session_id)
         session = known.session
         if beliefs.needs_no_screen(known, has_screen=agent.screen is not None):
@@ -155,8 +155,8 @@ class ScreenReader:
     async def _read_idle(self, known: KnownSession) -> None:
         """Read the quiet screen of an agent that is up.
 
-        The screen of a working agent changes all the time. A quiet one was interrupted at the
-        keyboard, which Claude's hooks do not report, or it asks something.
+        The screen of a working agent changes all the time. A quiet one shows a dialog or the
+        end of a turn: an interruption at the keyboard or, without hooks, any end.
         """
         session = known.session
         view = await self.runtime.terminal(session.id).view()
@@ -190,7 +190,7 @@ class ScreenReader:
 
         await self.database.write(end)
         if any(each.is_running for each in answer.others):
-            self.request_report(session)  # the screen may be quiet for long before its end
+            self.request_report(session)  # its end may leave the screen quiet
 
     async def _may_be_unstarted(self, session: Session, view: View) -> bool:
         """Return whether an idle agent may still take up the prompt of the current turn.
@@ -216,7 +216,7 @@ class ScreenReader:
         return screen.speech if screen else None
 
     async def _record_missed_turns(self, session: SessionId) -> None:
-        """Record turns that were over before the screen showed them, as of prompts by hand."""
+        """Record turns that ended before the screen was read, as with typed prompts."""
         missed = await self.conversations.missed_answers(self.database, session)
         ended_at = await self.database.read(partial(turns.last_end, session=session))
 
@@ -246,7 +246,7 @@ class ScreenReader:
                 self.journal.append(db, SessionStarted(session_id))
             elif now.activity is Activity.WORKING:
                 if self._has_just_begun(db, session_id) or not printed.is_complete:
-                    return  # the quiet was before this turn; its own is still to come
+                    return  # the screen was quiet before this turn began
                 (turn,) = turns.of_session(db, session_id, last=1)
                 answer = shell.answer(printed, turn.prompt)
                 self.journal.append(db, TurnEnded(session_id, answer))

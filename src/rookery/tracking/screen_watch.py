@@ -22,6 +22,7 @@ from rookery.model.errors import (
     StoreLost,
 )
 from rookery.model.lifecycle import Status
+from rookery.model.reason_texts import SCREEN_AT_END
 from rookery.model.screens import tail
 from rookery.ports.runtime import Runtime
 from rookery.ports.sightings import (
@@ -35,6 +36,7 @@ from rookery.ports.sightings import (
     ReportedTogether,
     Sighting,
     Skipped,
+    StartLost,
     TextsReported,
     Unsuspended,
     Vanished,
@@ -57,6 +59,19 @@ _IN_ORDER = (Reported, TextsReported, ReportedTogether, AgentStoppedAsking, Fini
 
 #: The signals that programs get when their terminal goes or the computer is shut down.
 _SHUTDOWN_SIGNALS = frozenset({signal.SIGHUP, signal.SIGTERM})
+
+
+@dataclass(frozen=True, slots=True)
+class _StepName:
+    """The name of the step that records a sighting.
+
+    It is worded only for the log: the text of many reports takes longer than to record them.
+    """
+
+    sighting: Sighting
+
+    def __str__(self) -> str:
+        return f"Writing down {self.sighting!r:.200}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +110,7 @@ class ScreenWatch:
             nonlocal is_written
             is_written = await self._record_or_defer(sighting)
 
-        name = f"Writing down {sighting!r:.200}"
-        if not await supervise.contained(record, name=name):
+        if not await supervise.contained(record, name=_StepName(sighting)):
             if isinstance(sighting, ReportedTogether) and len(sighting.reports) > 1:
                 # A report that cannot be recorded must not take those of others with it.
                 return all([await self._try_record(each) for each in sighting.reports])
@@ -146,6 +160,7 @@ class ScreenWatch:
                 | AgentAsked()
                 | AgentStoppedAsking()
                 | Finished()
+                | StartLost()
             ):
                 await self.streams.record(sighting)
             case _:
@@ -170,7 +185,7 @@ class ScreenWatch:
         is_early = session.status is Status.STARTING
         if is_early or sighting.code != 0:
             screen_end = tail(sighting.screen)
-            reason = f"{reason}; its screen ended with:\n{screen_end}" if screen_end else reason
+            reason = f"{reason}; {SCREEN_AT_END}\n{screen_end}" if screen_end else reason
         well = sighting.code == 0 and not is_early
         outcome: facts.Outcome = "completed" if well else "failed"
         lost = _is_ended_from_outside(sighting)

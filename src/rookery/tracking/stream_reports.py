@@ -18,6 +18,7 @@ from rookery.ports.sightings import (
     Finished,
     Reported,
     ReportedTogether,
+    StartLost,
     TextsReported,
 )
 from rookery.sessions import record_end
@@ -31,7 +32,13 @@ from rookery.tracking.stream_edits import StreamEditFinder, StreamEdits
 
 #: What is seen of a driven session, and of no other.
 StreamSighting: TypeAlias = (
-    Reported | TextsReported | ReportedTogether | AgentAsked | AgentStoppedAsking | Finished
+    Reported
+    | TextsReported
+    | ReportedTogether
+    | AgentAsked
+    | AgentStoppedAsking
+    | Finished
+    | StartLost
 )
 
 #: What is recorded by its number.
@@ -58,6 +65,9 @@ class StreamReports:
                 await self.requests.end(sighting)
             case Finished():
                 await self.database.write(partial(self._finish, finished=sighting))
+            case StartLost(session):
+                await self.database.write(partial(sessions.let_go, session=session))
+                self.database.bells.wake(session)  # the supervisor waits for the start
             case _:
                 assert_never(sighting)
 

@@ -38,7 +38,10 @@ PASSAGE_OVERHEAD_CHARACTERS = 20
 #: Seconds between two attempts to read the last message of a turn.
 RETRY_SECONDS = 0.05
 
-#: Text that an agent writes later than this after its file reports idle is of another turn.
+#: Attempts for a command of the program: it writes the output later than its other reports.
+MAX_COMMAND_TRIES = 20
+
+#: Text that an agent writes later than this after its file reports idle is from another turn.
 MAX_TEXT_DELAY = timedelta(seconds=0.1)
 
 
@@ -119,6 +122,8 @@ class TranscriptReader:
         turn = await database.read(partial(present_turn, session=session))
         if not turn.has_transcript:
             return None
+        if turn.is_command:
+            tries = max(tries, MAX_COMMAND_TRIES)
         read = partial(self._read_end, turn, until or self.clock.now())
         last = await _in_thread(read, self._turn_reads)
         while last and tries > 1 and not last.is_final:
@@ -138,7 +143,7 @@ class TranscriptReader:
             return await self.answer(database, session)
         path, found = await self._exchanges(turn)
         asked = exchanges.AskedTurn(turn.prompt, turn.started_at)
-        # Without hooks, it is unknown that an agent has begun another file, as after /clear.
+        # Without hooks, a new file (after /clear) is not known: this one may lack the turn.
         if not path or (not found and not asked.is_command):
             return None
         answer = exchanges.answer_of(found, asked)
@@ -151,7 +156,7 @@ class TranscriptReader:
         """Return the texts of the turns that a session file reports, and that no hook does.
 
         Reads up to ``tries`` times, until the claim is confirmed: the agent writes its last
-        words a moment later. Returns ``None`` if the transcript cannot be found.
+        message a moment later. Returns ``None`` if the transcript cannot be found.
         """
         turn = await database.read(partial(present_turn, session=session))
         until = claim.at + MAX_TEXT_DELAY if claim.activity is Activity.IDLE else None
@@ -167,14 +172,14 @@ class TranscriptReader:
         return replace(answer, path=path) if path != turn.session.transcript_path else answer
 
     async def has_prompt(self, database: Database, session: SessionId) -> bool:
-        """Return whether the transcript has an entry of the current turn."""
+        """Return whether the transcript has the prompt of the current turn."""
         turn = await database.read(partial(present_turn, session=session))
         _, found = await self._exchanges(turn)
         asked = exchanges.AskedTurn(turn.prompt, turn.started_at)
         return exchanges.find(found, asked) is not None
 
     async def missed_answers(self, database: Database, session: SessionId) -> list[Answer]:
-        """Return the turns in a transcript after the last known one, each with its prompt."""
+        """Return the ended turns in a transcript after the last known one, with prompts."""
         turn = await database.read(partial(present_turn, session=session))
         _, found = await self._exchanges(turn)
         answers = [each.answer for each in found if each.prompt]
@@ -218,6 +223,8 @@ class TranscriptReader:
             return None
         entries = passages(session.agent, path, span, limit=END)
         last = next(entries, None)
+        if last and turn.is_output_of_earlier_command(last, entries):
+            last = None
         turn_entries = [last, *entries] if last and not turn.prompt else []
         prompt_texts = [each.text for each in turn_entries if each.kind == "prompt"]
         is_new = path != session.transcript_path
@@ -228,16 +235,11 @@ class TranscriptReader:
         native_id, known_path = session.native_id or "", session.transcript_path
         if is_named_after(session.agent, known_path, native_id):
             return known_path
-        folders, place = (
-            self.folders.get(session.agent, ()),
-            transcript_glob(session.agent, native_id),
-        )
-        matches = (
-            [str(each) for folder in folders for each in folder.glob(place)] if place else []
-        )
-        return (
-            matches[0] if len(matches) == 1 else ""
-        )  # with two, it is unclear which one it is
+        if not (place := transcript_glob(session.agent, native_id)):
+            return ""
+        folders = self.folders.get(session.agent, ())
+        matches = [str(each) for folder in folders for each in folder.glob(place)]
+        return matches[0] if len(matches) == 1 else ""  # several: the right one is unknown
 
     async def read(
         self, database: Database, session: Session, requested: TranscriptRange

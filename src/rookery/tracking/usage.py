@@ -132,16 +132,18 @@ class UsageReader:
             transcripts.keep(db, session, each.progress)
             for usage in each.used:
                 used[turns.at(db, session, usage.at)].append(usage)
+        everything = [each for usages in used.values() for each in usages]
+        context = _context(everything)
         for turn, usages in used.items():
-            self.journal.append(db, self._report(work.session, usages, turn))
-        _note_last(db, session, [each for usages in used.values() for each in usages])
+            self.journal.append(db, self._report(work.session, usages, turn, context))
+        _note_last(db, session, everything)
         is_done = all(each.is_last for each in slices)
         if is_done:
             transcripts.settle(db, session, settles)
         return not is_done
 
     def _report(
-        self, session: Session, used: Sequence[Usage], turn: int | None
+        self, session: Session, used: Sequence[Usage], turn: int | None, context: int
     ) -> UsageReported:
         costs = [cost for each in used if (cost := self._cost(each, session.model)) is not None]
         return UsageReported(
@@ -153,11 +155,19 @@ class UsageReader:
             estimated=bool(costs),
             cache_read=sum(each.tokens.cache_read for each in used),
             cache_write=sum(each.tokens.cache_write for each in used),
+            context=context,
         )
 
     def _cost(self, usage: Usage, model: str) -> float | None:
         price = find_price(self.prices, usage.model or model)
         return None if price is None else cost_of(usage.tokens, price)
+
+
+def _context(used: Sequence[Usage]) -> int:
+    """Return the size of the context after the last response; 0 if none was of the session."""
+    own = (each for each in used if each.context)
+    last = max(own, key=lambda each: each.at, default=None)
+    return last.context if last else 0
 
 
 def _note_last(db: Connection, session: SessionId, used: Sequence[Usage]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from typing import TypeAlias, TypeVar
 
 from rookery.client.permissions import RequestInfo
@@ -205,16 +206,17 @@ class Board:
         return self.shows_hidden or session.is_asking or not session.hidden
 
     def next_unread(self, after: str) -> str:
-        """Return the next session that needs the user, else the next with an unread answer.
+        """Return the next session that needs the user; else a failed, else an unread one.
 
         The search begins after a session and continues at the top.
         """
         ids = [row.session.id for row in self.rows() if isinstance(row, BoardSession)]
         at = ids.index(after) + 1 if after in ids else 0
         ordered = [self.sessions[each] for each in (*ids[at:], *ids[:at]) if each != after]
-        needy = (each.id for each in ordered if standing(each) <= Standing.FAILED)
+        needy = (each.id for each in ordered if standing(each) is Standing.NEEDS_YOU)
+        failed = (each.id for each in ordered if standing(each) is Standing.FAILED)
         unread = (each.id for each in ordered if each.is_unread)
-        return next(needy, "") or next(unread, "")
+        return next(chain(needy, failed, unread), "")
 
     def targets(self, selected: str) -> list[ListedSession]:
         """Return the sessions that an action applies to: the marked ones, else the selected."""

@@ -11,7 +11,7 @@ from rookery.client.turns import TurnInfo
 from rookery.model.code_blocks import markdown_parts
 from rookery.presentation.denials import denial
 from rookery.presentation.texts import count, one_line
-from rookery.presentation.tool_lines import DENIED_CALL
+from rookery.presentation.tool_lines import DENIED_CALL, call_text
 from rookery.presentation.turns import outcome_note
 from rookery.tui.styled import StyledLine, line, paragraph
 
@@ -80,7 +80,7 @@ def _lines_of(part: _ShownPart, width: int) -> list[StyledLine]:
         case "prompt":
             return [*paragraph(part.text, width, "prompt", first="❯ ", rest="  "), line("")]
         case "call":
-            call = one_line(" ".join(part.text.split()))
+            call = one_line(" ".join(call_text(part.text).split()))
             sign, style = (DENIED_CALL, "failed") if part.note else ("⚒", "call")
             lines = [*paragraph(call, width, style, first=f"  {sign} ", rest="    ")][:3]
             note = f"({one_line(part.note)})" if part.note else ""

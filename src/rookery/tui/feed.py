@@ -35,6 +35,9 @@ _REQUEST_EVENTS = frozenset(
     }
 )
 
+#: Kinds of events that begin a session, which may continue the conversation of an ended one.
+_BEGINNINGS = frozenset({"session-requested", "session-found", "session-started"})
+
 
 @dataclass(frozen=True, slots=True)
 class SessionsNews:
@@ -61,6 +64,7 @@ class _Changes:
     """What the reader has seen change and the fetcher has not fetched yet."""
 
     ids: set[str] = field(default_factory=set)
+    begun: set[str] = field(default_factory=set)  #: those of them that have just begun
     is_everything: bool = True
     has_requests: bool = True
 
@@ -73,6 +77,8 @@ class _Changes:
             self.ids.add(session)
         else:
             self.is_everything = True
+        if event.kind in _BEGINNINGS:
+            self.begun.add(event.session)
         if event.kind in _REQUEST_EVENTS:
             self.has_requests = True
 
@@ -157,7 +163,10 @@ class Feed:
             if not self._changes.is_everything:
                 self._closed.wait(COLLECT_S)
             with self._awake:
-                changes, self._changes = self._changes, _Changes(set(), False, False)
+                changes, self._changes = (
+                    self._changes,
+                    _Changes(is_everything=False, has_requests=False),
+                )
             if self._closed.is_set():
                 return
             try:
@@ -175,7 +184,14 @@ class Feed:
         if changes.is_everything:
             return SessionsNews(self._all_listed(), None, requests, self._muted())
         ids = frozenset(changes.ids)
-        return SessionsNews(list_changed(self._daemon, ids) if ids else None, ids, requests)
+        if not ids:
+            return SessionsNews(None, ids, requests)
+        listed = list_changed(self._daemon, ids)
+        if continued := _continued(listed, changes.begun) - ids:
+            # No event of theirs says that they are resumed.
+            ids |= continued
+            listed = list_changed(self._daemon, ids)
+        return SessionsNews(listed, ids, requests)
 
     def _all_listed(self) -> SessionList:
         """Return the sessions that the daemon lists, and live ones that are hidden."""
@@ -196,3 +212,10 @@ class Feed:
         except Answered:  # the interface runs within a session, which may not know it
             return frozenset()
         return frozenset(str(each.json.get("session")) for each in muted)
+
+
+def _continued(listed: SessionList, begun: set[str]) -> frozenset[str]:
+    """Return the sessions whose conversations the sessions that have begun continue."""
+    return frozenset(
+        each.continues for each in listed.sessions if each.id in begun and each.continues
+    )

@@ -76,7 +76,16 @@ class LineBar(Widget):
         return strip_of(self._line if y == 0 else (), self.size.width)
 
 
-class TextPane(ScrollView):
+class LineView(ScrollView):
+    """Scrolls lines, with a scroll bar that is always where the lines are."""
+
+    def watch_show_vertical_scrollbar(self, is_shown: bool) -> None:
+        # Textual does not move the bar while it is hidden, but the lines may scroll.
+        if is_shown:
+            self.vertical_scrollbar.position = self.scroll_y
+
+
+class TextPane(LineView):
     """Scrolls lines that are made for its width; stays at the end if it is there."""
 
     def __init__(self, *, id: str | None = None, follows: bool = True) -> None:  # noqa: A002

@@ -61,9 +61,11 @@ class SessionActions(BoardScreen):
             self.say(f"Left {session.name} running.", command_line=line)
 
     def action_send(self) -> None:
-        targets = self.board.targets(self.table.selected)
+        chosen = self.board.targets(self.table.selected)
+        targets = [each for each in chosen if not each.ended_at]
         if not targets:
-            self._selected()
+            if session := self._selected():
+                self.say(f"{session.name} has ended. Continue its conversation with r.")
             return
         names = ", ".join(each.name for each in targets)
         dialog = TextDialog(f"Send to {names}")

@@ -8,18 +8,17 @@ from datetime import UTC, datetime
 from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from rookery.presentation.cells import wrapped
 from rookery.tui.board import BoardHeading, BoardRow, BoardSession
-from rookery.tui.painting import CURSOR, strip_of
+from rookery.tui.painting import CURSOR, LineView, strip_of
 from rookery.tui.row_text import Columns, columns, row_line
 from rookery.tui.session_view import Extras
 from rookery.tui.styled import StyledLine, line
 
 
-class SessionPane(ScrollView, can_focus=True):
+class SessionPane(LineView, can_focus=True):
     """Shows rows, and which one is selected; the selection stays on its session."""
 
     class Selected(Message):

@@ -96,10 +96,12 @@ def searched_text(session: ListedSession) -> tuple[str, ...]:
 
 
 def usage(session: ListedSession) -> str:
-    """Return tokens and cost as far as they are known."""
+    """Return tokens, context and cost as far as they are known."""
     tokens = session.input_tokens + session.output_tokens
+    context = session.context_tokens
     parts = (
         f"{short_count(tokens)} tokens" if tokens else "",
+        f"{short_count(context)} in context" if context else "",
         cost_text(session.cost_usd, estimated=session.estimated_cost > 0)
         if session.cost_usd
         else "",

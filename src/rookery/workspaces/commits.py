@@ -1,9 +1,15 @@
-"""Make commits from others without a working tree: merges, one for all, or one by one."""
+"""Make commits that no branch has yet: of a worktree's files, and of other commits."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rookery.model.errors import CommandRefused, GitFailed, LandingConflict
 from rookery.workspaces.git import Repository
@@ -74,16 +80,45 @@ class Merging:
         author: dict[str, str] | None = None,
     ) -> str:
         words = [word for parent in parents for word in ("-p", parent)]
-        made = await self.repository.run(
-            "commit-tree",
-            tree,
-            *words,
-            "-F",
-            "-",
-            given=message.encode(errors="replace"),
-            variables=author,
-        )
-        return made.stdout.decode().strip()
+        return await _commit_tree(self.repository, [tree, *words], message, author)
+
+
+async def commit_worktree(
+    worktree: Repository, parent: str, message: str, stage: tuple[str, ...]
+) -> str:
+    """Return a commit of all files; its parent if that has the same files.
+
+    ``stage`` is the command that adds the files to the index. Branch, index and files stay.
+    """
+    async with copied_index(worktree) as variables:
+        await worktree.run(*stage, variables=variables)
+        written = await worktree.run("write-tree", variables=variables)
+    tree = written.stdout.decode().strip()
+    if tree == await _tree(worktree, parent):
+        return parent
+    return await _commit_tree(worktree, [tree, "-p", parent], f"{message.strip()}\n")
+
+
+@asynccontextmanager
+async def copied_index(repository: Repository) -> AsyncIterator[dict[str, str]]:
+    """Yield variables under which git changes a copy of the index; the real one stays."""
+    index = await repository.text("rev-parse", "--path-format=absolute", "--git-path", "index")
+    with TemporaryDirectory(prefix="rookery-") as folder:
+        copy = str(Path(folder, "index"))
+        with suppress(FileNotFoundError):  # a repository without commits may have no index
+            await asyncio.to_thread(shutil.copyfile, index, copy)
+        yield {"GIT_INDEX_FILE": copy}
+
+
+async def _commit_tree(
+    repository: Repository,
+    words: list[str],
+    message: str,
+    author: dict[str, str] | None = None,
+) -> str:
+    given = message.encode(errors="replace")
+    made = await repository.run("commit-tree", *words, "-F", "-", given=given, variables=author)
+    return made.stdout.decode().strip()
 
 
 async def merged_tree(repository: Repository, ours: str, theirs: str) -> str:
@@ -104,6 +139,11 @@ async def merged_tree(repository: Repository, ours: str, theirs: str) -> str:
             f"{shown} and {more} more." if more > 0 else f"{shown}.", files="\n".join(names)
         )
     return tree
+
+
+async def adds_nothing(repository: Repository, onto: str, tip: str) -> bool:
+    """Return whether a commit has all changes of another, as after a squash."""
+    return await merged_tree(repository, onto, tip) == await _tree(repository, onto)
 
 
 async def _tree(repository: Repository, commit: str) -> str:

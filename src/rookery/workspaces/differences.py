@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from rookery.model.errors import CommandRefused
 from rookery.model.workspaces import Workspace
+from rookery.workspaces.commits import copied_index
 from rookery.workspaces.git import Git, GitPlace, Repository
-from rookery.workspaces.inspection import base_tip, open_worktree
+from rookery.workspaces.inspection import base_tip, find_landed_commit, open_worktree
 
 #: Bytes of a difference that are returned; the rest is for git itself.
 MAX_DIFF_BYTES = 1_000_000
@@ -57,7 +54,7 @@ async def worktree_difference(git: Git, workspace: Workspace, *, with_text: bool
     repository = await open_worktree(git, workspace)
     tip = await base_tip(repository, workspace)
     commit = await repository.find("merge-base", tip, "HEAD") or workspace.base_commit
-    landed = workspace.landed_commit
+    landed = await find_landed_commit(repository, workspace)
     if landed and await repository.is_true("merge-base", "--is-ancestor", landed, "HEAD"):
         commit = landed  # it landed as other commits
     base = DiffBase(
@@ -84,13 +81,10 @@ async def folder_difference(git: Git, folder: Path, *, with_text: bool) -> Diffe
 
 
 async def _difference(repository: Repository, base: DiffBase, *, with_text: bool) -> Difference:
-    index = await repository.text("rev-parse", "--path-format=absolute", "--git-path", "index")
     others = ("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", _ALL)
     untracked = frozenset(await repository.words(*others))
-    with TemporaryDirectory(prefix="rookery-") as folder:
-        # Untracked files are noted in a copy of the index: the agent's own stays as it is.
-        variables = {"GIT_INDEX_FILE": str(Path(folder, "index"))}
-        await asyncio.to_thread(_copy, index, variables["GIT_INDEX_FILE"])
+    # Untracked files are noted in a copy of the index: the agent's own stays as it is.
+    async with copied_index(repository) as variables:
         add = ("add", "--intent-to-add", "--", _ALL)
         await repository.run(*add, variables=variables, accept=(0, 1, 128))
         diff = ("diff", *_PLAIN, base.commit)
@@ -100,11 +94,6 @@ async def _difference(repository: Repository, base: DiffBase, *, with_text: bool
             return Difference(base, files, "", is_cut=False)
         shown = await repository.run(*diff, variables=variables, max_bytes=MAX_DIFF_BYTES)
     return Difference(base, files, shown.stdout.decode(errors="replace"), shown.is_cut)
-
-
-def _copy(source: str, target: str) -> None:
-    with suppress(FileNotFoundError):  # a repository without commits may have no index
-        shutil.copyfile(source, target)
 
 
 def _read_counts(words: Sequence[bytes], untracked: frozenset[str]) -> Iterator[ChangedFile]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -132,26 +133,42 @@ class Repository:
         """Run a git command. Raises ``GitFailed`` with git's own words."""
         run = ProgramRun(
             argv=("git", *self.place.options, *arguments),
-            environment={
-                **git_environment(self.git.environment),
-                **self.variables,
-                **(variables or {}),
-                **as_variables({**_SAFE_SETTINGS, **self.settings}),
-            },
+            environment=self._environment(variables or {}),
             folder=self.place.folder,
             given=given,
             timeout_s=self.timeout_s,
             max_bytes=max_bytes,
             record=record,
         )
+        return await self._run(run, f"git {arguments[0]}", accept)
+
+    async def run_python(self, program: str, *arguments: str) -> ProgramOutput:
+        """Run a program of Rookery that calls git here. Raises ``GitFailed``."""
+        run = ProgramRun(
+            argv=(sys.executable, "-I", "-S", program, *arguments),
+            environment=self._environment({}),
+            folder=self.place.folder,
+            timeout_s=self.timeout_s,
+        )
+        return await self._run(run, "git", (0,))
+
+    async def _run(self, run: ProgramRun, name: str, accept: tuple[int, ...]) -> ProgramOutput:
         try:
             output = await self.git.run(run)
         except ProgramFailed as error:
-            raise GitFailed(f"git {arguments[0]}: {error.args[0]}") from error
+            raise GitFailed(f"{name}: {error.args[0]}") from error
         if output.status not in accept and not output.is_cut:
             why = output.complaint or f"it exited with {output.status}."
-            raise GitFailed(f"git {arguments[0]}: {why}")
+            raise GitFailed(f"{name}: {why}")
         return output
+
+    def _environment(self, variables: Mapping[str, str]) -> dict[str, str]:
+        return {
+            **git_environment(self.git.environment),
+            **self.variables,
+            **variables,
+            **as_variables({**_SAFE_SETTINGS, **self.settings}),
+        }
 
     async def text(self, *arguments: str, **more: tuple[int, ...]) -> str:
         """Run a git command and return what it prints, without the final line break."""

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import filecmp
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rookery.model.errors import CommandRefused
+from rookery.model.errors import CommandRefused, GitFailed
 from rookery.model.workspaces import Workspace, short_id
+from rookery.workspaces.commits import adds_nothing
+from rookery.workspaces.filtered_files import find_unchanged_files
 from rookery.workspaces.git import Git, GitPlace, Repository
+from rookery.workspaces.hidden_files import (
+    is_same,
+    list_ignored_work,
+    list_overlooked_changes,
+)
 
 #: Files in git's folder of a worktree while an operation is not finished, and its name.
 _UNFINISHED = {
@@ -79,7 +85,10 @@ async def list_changes(repository: Repository, *options: str) -> list[Uncommitte
     words = await repository.words(
         "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty", *options
     )
-    return [UncommittedFile(each[:2], each[3:]) for each in words]
+    found = [UncommittedFile(each[:2], each[3:]) for each in words]
+    modified = [each.path for each in found if each.code == " M"]
+    unchanged = await find_unchanged_files(repository, modified)
+    return [each for each in found if each.code != " M" or each.path not in unchanged]
 
 
 async def count_changes(repository: Repository) -> int:
@@ -173,8 +182,11 @@ async def why_keep(
         if not (half_removed and each.code == " D")
         and not (each.is_untracked and _is_copy(workspace, each.path, copied))
     ]
+    lost += await list_overlooked_changes(repository)
     if lost:
         return f"{file_list(lost)} not committed"
+    if ignored := await list_ignored_work(repository, workspace, git_dir):
+        return f"{file_list(ignored)} ignored by git and only there"
     return await _why_unmerged(repository, workspace)
 
 
@@ -183,7 +195,8 @@ async def _why_unmerged(repository: Repository, workspace: Workspace) -> str:
     for name, ref in ((workspace.branch, workspace.ref), ("HEAD", "HEAD")):
         tip = await repository.find("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
         if tip and not await is_merged(repository, workspace, tip):
-            number = await repository.text("rev-list", "--count", *_own(workspace, tip))
+            own = await _own(repository, workspace, tip)
+            number = await repository.text("rev-list", "--count", *own)
             where = workspace.base or short_id(workspace.base_commit)
             commits = "1 commit" if number == "1" else f"{number} commits"
             return f"{commits} of {name} not in {where}"
@@ -191,28 +204,58 @@ async def _why_unmerged(repository: Repository, workspace: Workspace) -> str:
 
 
 async def is_merged(repository: Repository, workspace: Workspace, tip: str) -> bool:
-    """Return whether a commit stays reachable without the workspace's own branch."""
-    if tip in {workspace.base_commit, workspace.landed_commit}:
-        return True
-    return not await repository.text("rev-list", "--max-count=1", *_own(workspace, tip))
+    """Return whether nothing of a commit is lost without the workspace's own branch."""
+    own = await _own(repository, workspace, tip)
+    return not await repository.text("rev-list", "--max-count=1", *own)
 
 
-def _own(workspace: Workspace, tip: str) -> tuple[str, ...]:
+async def _own(repository: Repository, workspace: Workspace, tip: str) -> tuple[str, ...]:
     """Return the arguments that select the commits which no other branch has."""
-    known = filter(None, (workspace.base_commit, workspace.landed_commit))
-    return (tip, "--not", *known, f"--exclude={workspace.branch}", "--branches")
+    landed = await find_landed_commit(repository, workspace)
+    known = filter(None, (workspace.base_commit, landed))
+    return (tip, "--not", *known, *_other_branches(workspace))
+
+
+def _other_branches(workspace: Workspace) -> tuple[str, str]:
+    return (f"--exclude={workspace.branch}", "--branches")
+
+
+async def find_landed_commit(repository: Repository, workspace: Workspace) -> str:
+    """Return the branch's last commit that has landed; empty if that was taken back.
+
+    A landing counts while another branch has the commit that it led to. If the base was
+    rewritten, it counts while merging once more would change nothing.
+    """
+    if not workspace.landed_commit:
+        return ""
+    is_there = await _is_elsewhere(repository, workspace, workspace.landed_as)
+    if is_there or await _is_in_base(repository, workspace, workspace.landed_commit):
+        return workspace.landed_commit
+    return ""
+
+
+async def _is_elsewhere(repository: Repository, workspace: Workspace, commit: str) -> bool:
+    """Return whether another branch than the workspace's own has a commit."""
+    if not await repository.find("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
+        return False
+    others = _other_branches(workspace)
+    return not await repository.text("rev-list", "--max-count=1", commit, "--not", *others)
+
+
+async def _is_in_base(repository: Repository, workspace: Workspace, commit: str) -> bool:
+    """Return whether the base has all changes of a commit."""
+    base = await base_tip(repository, workspace)
+    try:
+        return await adds_nothing(repository, base, commit)
+    except (GitFailed, CommandRefused):  # a conflict, or git is too old to merge so
+        return False
 
 
 def _is_copy(workspace: Workspace, path: str, copied: Iterable[str]) -> bool:
     """Return whether a file is one that Rookery has copied, and is unchanged."""
     if not workspace.source or not is_copied(path, copied):
         return False
-    try:
-        return filecmp.cmp(
-            Path(workspace.source, path), Path(workspace.path, path), shallow=False
-        )
-    except OSError:
-        return False
+    return is_same(Path(workspace.source, path), Path(workspace.path, path))
 
 
 def is_copied(path: str, copied: Iterable[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from sqlite3 import Connection
@@ -49,6 +50,8 @@ class WorkspaceKeeper:
     database: Database
     journal: Journal
     worktrees: Worktrees
+    #: Returns why the conversation of an ended session cannot be continued; empty if it can.
+    why_not_resumable: Callable[[Connection, Session], str]
     #: One change of a repository at a time.
     _locks: defaultdict[str, asyncio.Lock] = field(
         default_factory=lambda: defaultdict(asyncio.Lock)
@@ -152,7 +155,8 @@ class WorkspaceKeeper:
 
         That of a lost session is kept once: its conversation can be resumed only there.
         """
-        if session.lost and not workspace.reason:
+        resumable = partial(self._is_resumable, session=session)
+        if not workspace.reason and await self.database.read(resumable):
             await self._keep(workspace, "its session was lost and can be resumed")
             return
         try:
@@ -163,6 +167,10 @@ class WorkspaceKeeper:
             await self._keep(workspace, reason)
             return
         await self.database.write(partial(workspaces.begin_removal, path=workspace.path))
+
+    def _is_resumable(self, db: Connection, session: Session) -> bool:
+        """Return whether `resume --lost` offers a session."""
+        return session.lost and not self.why_not_resumable(db, session)
 
     async def _keep(self, workspace: Workspace, reason: str) -> None:
         def keep(db: Connection) -> None:

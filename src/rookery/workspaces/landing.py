@@ -1,7 +1,7 @@
 """Land a worktree: put its commits into another branch, wholly or not at all.
 
-All commits are made without a working tree. Only then the branch is moved, in one step and
-only if it is still where the work began.
+All commits are made without a working tree, that of uncommitted files included. Only then the
+branches are moved, in one step and only if they are still where the work began.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from pathlib import Path
 
 from rookery.model.errors import CommandRefused, LandingConflict
 from rookery.model.workspaces import Workspace
-from rookery.workspaces.commits import Merging, merged_tree
+from rookery.workspaces.branch_moves import (
+    BranchMove,
+    CheckedOutMove,
+    move_branches,
+    move_with_checkout,
+    require_no_checkout,
+)
+from rookery.workspaces.commits import Merging, adds_nothing, commit_worktree
 from rookery.workspaces.git import Git, GitPlace, Repository
 from rookery.workspaces.inspection import (
     UncommittedFile,
@@ -28,14 +35,11 @@ from rookery.workspaces.inspection import (
     place_of,
 )
 
-#: Options that move a branch and do nothing else, whatever ``branch.NAME.mergeOptions`` says.
-_MOVE_ONLY = ("--ff-only", "--no-squash", "--no-verify-signatures", "--no-autostash", "--quiet")
-
 
 class LandMethod(StrEnum):
     """How commits get into a branch."""
 
-    AUTO = "auto"  #: move the branch if it has not moved itself, else merge
+    AUTO = "auto"  #: fast-forward if possible, else a merge commit
     MERGE = "merge"  #: always a merge commit
     SQUASH = "squash"  #: one commit
     REBASE = "rebase"  #: a copy of each commit
@@ -50,6 +54,20 @@ class LandRequest:
     copied: tuple[str, ...] = ()  #: files that Rookery has copied: they are not committed
 
 
+@dataclass(frozen=True, slots=True)
+class UncommittedChanges:
+    """What a worktree has not committed."""
+
+    files: tuple[str, ...]  #: that are committed before it lands
+    left_out: tuple[str, ...]  #: copied files, which are not
+
+    @property
+    def stage(self) -> tuple[str, ...]:
+        """The git command that adds the files to the index."""
+        leave_out = (f":(top,exclude,literal){each}" for each in self.left_out)
+        return ("add", "--all", "--", ":/", *leave_out)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landing:
     """Commits that have been made and are to become part of a branch."""
@@ -57,10 +75,16 @@ class Landing:
     into: str
     old: str  #: the last commit of that branch
     new: str  #: its last commit afterwards; the same if nothing is left to land
-    tip: str  #: the last commit of the worktree
+    tip: str  #: the last commit of the worktree; with all files if they are committed first
+    previous_tip: str  #: where the worktree's branch is now
     commits: int  #: of the worktree that land
-    committed: tuple[str, ...]  #: files that were committed first
+    changes: UncommittedChanges
     checkout: str  #: where the branch is checked out; empty if it is not
+
+    @property
+    def committed(self) -> tuple[str, ...]:
+        """The files that are committed first."""
+        return self.changes.files if self.tip != self.previous_tip else ()
 
 
 async def prepare(git: Git, workspace: Workspace, request: LandRequest) -> Landing:
@@ -80,9 +104,12 @@ async def prepare(git: Git, workspace: Workspace, request: LandRequest) -> Landi
             "  --into BRANCH"
         )
     old = await _tip_of(repository, into)
+    previous_tip = await _tip_of(repository, workspace.branch)
     checkout = await _clean_checkout(git, repository, into)
-    committed = await _commit_all(worktree, workspace, request)
-    tip = await _tip_of(repository, workspace.branch)
+    changes = await _changes_to_commit(worktree, request)
+    tip = previous_tip
+    if changes.files:
+        tip = await commit_worktree(worktree, tip, request.commit_message, changes.stage)
     try:
         new = await _new_commit(repository, Merging(repository, old, tip), request, into)
     except LandingConflict as conflict:
@@ -94,23 +121,38 @@ async def prepare(git: Git, workspace: Workspace, request: LandRequest) -> Landi
         old=old,
         new=new,
         tip=tip,
+        previous_tip=previous_tip,
         commits=int(counted),
-        committed=committed,
+        changes=changes,
         checkout=checkout,
     )
 
 
 async def carry_out(git: Git, workspace: Workspace, landing: Landing) -> None:
-    """Move the branch. Raises ``GitFailed`` if it was moved meanwhile, or cannot be."""
-    if landing.new == landing.old:
-        return
-    if landing.checkout:
-        checkout = git.changing(GitPlace(landing.checkout))
-        await checkout.run("merge", *_MOVE_ONLY, landing.new)
+    """Move both branches. Raises ``GitFailed`` if one was moved meanwhile, or cannot be."""
+    moves = []
+    if landing.tip != landing.previous_tip:
+        await _stage(git, workspace, landing.changes)
+        moves.append(BranchMove(workspace.ref, landing.previous_tip, landing.tip))
+    reason = f"rookery land {workspace.branch}"
+    base = BranchMove(f"refs/heads/{landing.into}", landing.old, landing.new)
+    has_moved = landing.new != landing.old
+    if has_moved and landing.checkout:
+        checked_out = CheckedOutMove(base, landing.checkout)
+        await move_with_checkout(git, checked_out, moves, reason)
         return
     common = git.changing(GitPlace(workspace.repository, workspace.repository))
-    ref, note = f"refs/heads/{landing.into}", f"rookery land {workspace.branch}"
-    await common.run("update-ref", "-m", note, ref, landing.new, landing.old)
+    if has_moved:
+        await require_no_checkout(common, landing.into)
+        moves.append(base)
+    if moves:
+        await move_branches(common, moves, reason)
+
+
+async def _stage(git: Git, workspace: Workspace, changes: UncommittedChanges) -> None:
+    """Add the files to the index: they are in the commit that the branch gets."""
+    worktree = git.changing(place_of(workspace, await find_git_dir(workspace)))
+    await worktree.run(*changes.stage)
 
 
 async def _require_branch(
@@ -128,9 +170,10 @@ async def _require_branch(
 
 
 async def _tip_of(repository: Repository, branch: str) -> str:
-    ref = f"refs/heads/{branch}^{{commit}}"
-    if tip := await repository.find("rev-parse", "--verify", "--quiet", ref):
-        return tip
+    # Takes the exact name of a ref: `main~0` is none, `rev-parse` would find its commit.
+    tip = ("show-ref", "--verify", "--hash", f"refs/heads/{branch}")
+    if found := await repository.find(*tip):
+        return found
     raise CommandRefused(f"There is no branch {branch!r}. Name another with:  --into BRANCH")
 
 
@@ -140,8 +183,8 @@ async def _clean_checkout(git: Git, repository: Repository, branch: str) -> str:
     for each in checkouts:
         if not await is_folder(each.path):
             raise CommandRefused(
-                f"{branch} is checked out in {each.path}, which is not there. If that was"
-                " removed, type:  git worktree prune"
+                f"{branch} is checked out in {each.path}, which is not there. If the folder"
+                " was removed, type:  git worktree prune"
             )
         there = git.changing(GitPlace(each.path))
         if changes := await list_changes(there, "--untracked-files=no"):
@@ -156,26 +199,19 @@ async def _clean_checkout(git: Git, repository: Repository, branch: str) -> str:
     return checkouts[0].path if checkouts else ""
 
 
-async def _commit_all(
-    worktree: Repository, workspace: Workspace, request: LandRequest
-) -> tuple[str, ...]:
-    """Commit all changes if a message was given; return the files. Refuses without one."""
+async def _changes_to_commit(worktree: Repository, request: LandRequest) -> UncommittedChanges:
+    """Return what is not committed. Refuses if there is anything and no message."""
     changes = await list_changes(worktree, "--untracked-files=all")
     copies = [each.path for each in changes if _is_left_out(each, request.copied)]
     files = tuple(each.path for each in changes if each.path not in copies)
-    if not files:
-        return ()
-    if not request.commit_message.strip():
+    if files and not request.commit_message.strip():
         raise CommandRefused(
             f"{request.name} has not committed {file_list(files)}. Let it commit, or commit"
             f" everything now:  rookery land {request.name} --commit MESSAGE"
         )
-    await _require_identity(worktree)
-    leave_out = (f":(top,exclude,literal){each}" for each in copies)
-    await worktree.run("add", "--all", "--", ":/", *leave_out)
-    message = request.commit_message.encode(errors="replace")
-    await worktree.run("commit", "--quiet", "--no-verify", "-F", "-", given=message)
-    return files
+    if files:
+        await _require_identity(worktree)
+    return UncommittedChanges(files, tuple(copies))
 
 
 def _is_left_out(file: UncommittedFile, copied: Sequence[str]) -> bool:
@@ -199,15 +235,9 @@ async def _new_commit(
         case LandMethod.REBASE:
             return await merging.rebase()
         case _:
-            if await _adds_nothing(repository, merging):
+            if await adds_nothing(repository, merging.onto, merging.tip):
                 return merging.onto
             return await merging.merge(f"Merge {request.name} into {into}\n")
-
-
-async def _adds_nothing(repository: Repository, merging: Merging) -> bool:
-    """Return whether the branch has all changes already, as after a squash."""
-    tree = await merged_tree(repository, merging.onto, merging.tip)
-    return tree == await repository.text("rev-parse", f"{merging.onto}^{{tree}}")
 
 
 async def _squash_message(
@@ -223,7 +253,7 @@ async def _squash_message(
 
 
 async def _require_identity(repository: Repository) -> None:
-    """Refuse if git does not know the name and the address of the user."""
+    """Raise ``CommandRefused`` if git has no user name or e-mail address."""
     known = repository.git.environment
     for key, variable in (
         ("user.name", "GIT_AUTHOR_NAME"),

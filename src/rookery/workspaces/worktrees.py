@@ -15,7 +15,14 @@ from rookery.model.workspaces import Workspace, WorkspacePlan
 from rookery.workspace_settings import WorkspaceSettings
 from rookery.workspaces.child_programs import ProgramRun, Record, run_program
 from rookery.workspaces.git import Git, GitPlace, Repository
-from rookery.workspaces.inspection import find_git_dir, is_folder, is_merged, why_keep
+from rookery.workspaces.hidden_files import note_ignored_files
+from rookery.workspaces.inspection import (
+    find_git_dir,
+    is_folder,
+    is_merged,
+    place_of,
+    why_keep,
+)
 from rookery.workspaces.planning import WorktreeRequest, plan_worktree
 from rookery.workspaces.restoring import find_commit, plan_restoring
 from rookery.workspaces.set_up import copy_files
@@ -59,6 +66,9 @@ class Worktrees:
             record=record,
         )
         await self._set_up(workspace, report, record)
+        if git_dir := await find_git_dir(workspace):  # the set-up may have removed it
+            repository = await self.git.reading(place_of(workspace, git_dir))
+            await note_ignored_files(repository, git_dir)
 
     async def _make_branch(self, workspace: Workspace) -> None:
         """Make the branch of a new worktree, or that of a removed one if it was deleted."""

@@ -58,6 +58,11 @@ def seed_claude(folder: Path, project: Path) -> None:
 
 
 def seed_codex(folder: Path, project: Path, models: str) -> None:
+    """Trust this folder, and keep the sandbox out of the folders that all tests share.
+
+    While Codex runs a command in its sandbox, it has an empty ``.git`` in each folder to which
+    the command may write, and leaves it there if it is killed meanwhile.
+    """
     folder.mkdir()
     (folder / "config.toml").write_text(
         f"""
@@ -66,6 +71,9 @@ model_provider = "fake"
 approval_policy = "on-request"
 sandbox_mode = "workspace-write"
 check_for_update_on_startup = false
+[sandbox_workspace_write]
+exclude_slash_tmp = true
+exclude_tmpdir_env_var = true
 [model_providers.fake]
 name = "fake"
 base_url = "{models}/v1"

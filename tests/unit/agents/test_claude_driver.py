@@ -63,7 +63,7 @@ async def test_a_single_turn_ends_the_session(tmp_path: Path, events: Path) -> N
         await driven.ask("say: done")
         ended = await driven.ended()
 
-    assert ended == Ended("completed", "it has done its one turn")
+    assert ended == Ended("completed", "its only turn is over")
 
 
 @pytest.mark.spec("G2")

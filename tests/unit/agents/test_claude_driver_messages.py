@@ -102,6 +102,27 @@ def test_a_turn_is_over_when_the_agent_is_idle_with_the_text_after_its_last_tool
     ]
 
 
+@pytest.mark.parametrize("more", [[], [{"type": "unknown"}]])
+def test_a_text_after_a_stop_continues_the_turn(
+    talk: Conversation, more: list[Message]
+) -> None:
+    talk.begin()
+    talk.hear(text("First."), result("First."))
+    said = text("Second.")
+    said["message"]["content"] += more
+
+    assert talk.hear(said) == [TextAdded("Second.")]
+    assert talk.hear(state("idle")) == []
+    assert talk.hear(result(), state("idle")) == [TurnOver("Second.")]
+
+
+def test_a_text_of_a_subagent_or_with_an_error_is_left_out(talk: Conversation) -> None:
+    talk.begin()
+
+    assert talk.hear(text("Found.", agent_id="a"), text("API error", error="overloaded")) == []
+    assert talk.hear(result(), state("idle")) == [TurnOver("")]
+
+
 def test_without_reports_of_its_state_a_result_ends_the_turn(talk: Conversation) -> None:
     talk.reader.note_prompt("1", "go")
     talk.hear(lifecycle("1", "started"))
@@ -273,6 +294,22 @@ def test_without_them_the_earlier_total_is_subtracted() -> None:
     assert first[0] == Used(11, 7, 500_000, 1_500_000)
     assert second[0] == Used(0, 0, 250_000, 1_750_000)
     assert cleared[0] == Used(0, 0, 250_000, 250_000)
+
+
+@pytest.mark.spec("G6")
+def test_the_context_is_what_the_last_response_outside_of_subagents_had(
+    talk: Conversation,
+) -> None:
+    def response(tokens: int, **more: object) -> Message:
+        usage = {"input_tokens": 1, "cache_read_input_tokens": tokens, "output_tokens": 1}
+        return {"type": "assistant", "message": {"content": [], "usage": usage}, **more}
+
+    talk.begin()
+    talk.hear(response(40), response(100), response(7, parent_tool_use_id="call"))
+
+    (used, *_) = talk.hear(result(usage={"input_tokens": 140, "output_tokens": 2}))
+
+    assert used == Used(140, 2, context=102)
 
 
 def test_what_subagents_do_is_marked_and_is_not_the_answer(talk: Conversation) -> None:

@@ -117,7 +117,7 @@ def test_what_a_resumed_thread_used_before_is_not_counted() -> None:
         ),
     )
 
-    assert found == [Used(30, 4)]
+    assert found == [Used(30, 4, context=34)]
 
 
 def test_a_prompt_is_reported_with_the_text_that_was_passed() -> None:

@@ -120,10 +120,10 @@ def test_settings_that_cannot_be_read_stay_as_they_are() -> None:
         (
             (10, 2, 3, 4, 5),
             0.5,
-            [facts.UsageReported(S, 19, 5, 500_000, cache_read=4, cache_write=5)],
+            [facts.UsageReported(S, 19, 5, 500_000, cache_read=4, cache_write=5, context=24)],
         ),
-        ((10, 2, 0, 0, 0), 0, [facts.UsageReported(S, 10, 2)]),
-        ((10, 2, 0, 0, 0), "free", [facts.UsageReported(S, 10, 2)]),
+        ((10, 2, 0, 0, 0), 0, [facts.UsageReported(S, 10, 2, context=12)]),
+        ((10, 2, 0, 0, 0), "free", [facts.UsageReported(S, 10, 2, context=12)]),
         ((0, 0, 0, 0, 0), 0, []),
     ],
 )
@@ -137,6 +137,17 @@ def test_tokens_are_counted_with_those_from_a_cache_and_a_price_only_if_there_is
     usage = {**RECORDED.hook("Usage"), "tokens": used, "cost": cost}
 
     assert list(HOOKS.read(usage, S)) == told
+
+
+@pytest.mark.spec("G6")
+@pytest.mark.parametrize("of_subagent", [True, None])
+def test_the_tokens_of_a_subagent_are_not_in_the_context(of_subagent: bool | None) -> None:
+    usage = {**RECORDED.hook("Usage"), "is_subagent": of_subagent}
+
+    (told,) = HOOKS.read(usage, S)
+
+    assert isinstance(told, facts.UsageReported)
+    assert (told.input_tokens, told.context) == (8053, 0)
 
 
 def test_tokens_that_cannot_be_read_are_not_counted() -> None:

@@ -79,7 +79,7 @@ def test_recorded_turns_become_events() -> None:
         ToolBegan("cal-5", "bash", bash),
         Asked("per-6", "bash", bash, "cal-5"),
         ToolEnded("cal-5", "bash", "(no output)"),
-        Used(8076, 20, 24528),
+        Used(8076, 20, 24528, context=8096),
         TextAdded("(no output)end"),
         found[6],
         TurnOver("(no output)end"),
@@ -134,6 +134,7 @@ def test_an_interruption_that_is_repeated_later_does_not_end_the_next_turn() -> 
     aborted = {"error": {"name": "MessageAbortedError", "data": {"message": "Aborted"}}}
     events.expect("one")
     events.expect("two")
+    events.expect_abort()
 
     found = read(
         events,
@@ -148,6 +149,25 @@ def test_an_interruption_that_is_repeated_later_does_not_end_the_next_turn() -> 
         PromptTaken("two"),
         TurnOver(),
     ]
+
+
+def test_a_turn_that_opencode_aborts_by_itself_has_failed() -> None:
+    events = OpenCodeEvents(SESSION)
+    aborted = {"error": {"name": "MessageAbortedError", "data": {"message": "Aborted"}}}
+    overs: list[TurnOver] = []
+    for number in ("one", "two"):
+        events.expect(number)
+        if number == "one":
+            events.expect_abort()
+        found = read(
+            events,
+            *(user(f"m-{number}"), prompt(f"m-{number}", number)),
+            *(answers(f"n-{number}", f"m-{number}", **aborted), IDLE),
+        )
+        overs += [each for each in found if isinstance(each, TurnOver)]
+
+    assert [each.how for each in overs] == ["interrupted", "failed"]
+    assert "was not interrupted" in overs[1].reason
 
 
 def test_an_error_fails_the_turn_with_its_text() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
+from typing import cast
 
 import anyio
 import pytest
@@ -14,7 +17,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from rookery.api import peer_connections
-from rookery.api.peer_connections import OurPeers
+from rookery.api.held_bodies import HeldBodies
+from rookery.api.peer_connections import TOO_MUCH_AT_ONCE, OurPeers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("K1", "K4")]
 
@@ -36,6 +40,13 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse("here")(scope, receive, send)
 
 
+async def read_all(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer once the whole body has arrived."""
+    while (await receive()).get("more_body"):
+        pass
+    await PlainTextResponse("here")(scope, receive, send)
+
+
 class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -43,10 +54,20 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def served(protocol: type[OurPeers]) -> AsyncIterator[int]:
-    """Serve the app on loopback, with keep-alive that never ends by itself."""
+async def served(
+    protocol: type[OurPeers], held: HeldBodies | None = None
+) -> AsyncIterator[int]:
+    """Serve an app on loopback, with keep-alive that never ends by itself.
+
+    If ``held`` is given, the app reads bodies, and these are counted there.
+    """
+    http = cast(type[asyncio.Protocol], partial(protocol, held=held))
     config = uvicorn.Config(
-        app, http=protocol, lifespan="off", log_config=None, timeout_keep_alive=600
+        read_all if held else app,
+        http=http,
+        lifespan="off",
+        log_config=None,
+        timeout_keep_alive=600,
     )
     server = _Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -80,6 +101,14 @@ class Caller:
             head = await self.reader.readuntil(b"\r\n\r\n")
             await self.reader.readexactly(4)
         return head.split(b" ")[1]
+
+    async def error(self) -> tuple[bytes, str]:
+        """Return the status and the text of an answer that is an error."""
+        async with asyncio.timeout(SOON):
+            head = await self.reader.readuntil(b"\r\n\r\n")
+            length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+            body = json.loads(await self.reader.readexactly(length))
+        return head.split(b" ")[1], body["error"]["message"]
 
     async def is_cut_off(self) -> bool:
         """Wait for the end of the connection; false if something was said instead."""
@@ -188,3 +217,51 @@ async def test_where_all_have_shown_a_token_a_new_connection_is_refused() -> Non
         for each in known:
             each.send(WHOLE)
             assert await each.answer() == b"200"
+
+
+#: Bytes of all bodies together in these tests; and the head of a body of half of them.
+HELD = 400_000
+HALF = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (HELD // 2)
+
+
+@pytest.mark.spec("K1")
+async def test_of_too_many_unfinished_bodies_the_largest_is_refused_with_a_reason() -> None:
+    async with (
+        served(Patient, HeldBodies(HELD)) as port,
+        caller(port) as modest,
+        caller(port) as large,
+        caller(port) as larger,
+    ):
+        modest.send(LONG + b"a")
+        large.send(HALF + b"a" * (HELD // 2 - 1_000))
+        larger.send(HALF + b"a" * (HELD // 2 - 100))
+        modest.send(b"a" * 500)
+        large.send(b"a" * 700)
+
+        assert await larger.error() == (b"503", TOO_MUCH_AT_ONCE)
+        modest.send(b"a" * 499)
+        large.send(b"a" * 300)
+        assert await modest.answer() == b"200"
+        assert await large.answer() == b"200"
+
+
+@pytest.mark.spec("K1")
+async def test_a_refused_client_may_end_its_body_before_it_reads_why() -> None:
+    async with served(Patient, HeldBodies(1_000)) as port, caller(port) as greedy:
+        greedy.send(HALF)
+        for _ in range(HELD // 2 // 1_000):
+            greedy.send(b"a" * 1_000)
+            await greedy.writer.drain()
+
+        assert await greedy.error() == (b"503", TOO_MUCH_AT_ONCE)
+        assert await greedy.is_cut_off()
+
+
+@pytest.mark.spec("K1")
+async def test_bodies_that_arrived_or_were_given_up_do_not_count() -> None:
+    async with served(Patient, HeldBodies(HELD)) as port, caller(port) as steady:
+        for _ in range(5):
+            async with caller(port) as gone:
+                gone.send(HALF + b"a" * (HELD // 4))
+            steady.send(HALF + b"a" * (HELD // 2))
+            assert await steady.answer() == b"200"

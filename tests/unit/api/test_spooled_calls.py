@@ -208,4 +208,4 @@ async def test_a_locked_database_is_one_sentence_in_the_log(
 
     (record,) = caplog.records
     assert (record.levelname, record.exc_info) == ("WARNING", None)
-    assert "it stays. Another program has locked the database" in record.getMessage()
+    assert "they stay. Another program has locked the database" in record.getMessage()

@@ -125,7 +125,11 @@ def test_without_requests_the_commands_say_so(type_: Type, words: list[str]) -> 
 @pytest.mark.parametrize(
     ("asked", "words", "hint"),
     [
-        (question("q1"), ["allow"], "rookery answer q1 WORDS   anna: Which?"),
+        (
+            question("q1"),
+            ["allow"],
+            "rookery answer q1 NUMBER   anna: Which? (1. Postgres, 2. SQLite)",
+        ),
         (permission("r1"), ["answer", "yes"], "rookery allow r1   anna: May it use Bash? r1"),
     ],
 )
@@ -148,7 +152,7 @@ def test_a_name_without_an_answer_is_no_answer(type_: Type, word: str) -> None:
     code, _, err = type_(daemon, "answer", word)
 
     assert code == 2
-    assert f"An answer is missing:  rookery answer {word} WORDS" in err
+    assert f"An answer is missing:  rookery answer {word} NUMBER" in err
     assert not daemon.posted
 
 

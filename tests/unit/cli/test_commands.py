@@ -349,6 +349,20 @@ def test_of_one_that_waits_for_a_person_it_is_said_how_to_answer(
     assert found == f"a waits for your answer: Which?  {how}"
 
 
+@pytest.mark.spec("D5", "I5")
+def test_of_one_that_asks_a_question_with_options_they_are_listed() -> None:
+    question = {"text": "Which?", "options": ["Grey", "Light\nblue"]}
+    asked = {"id": "w1", "message": "Which?", "questions": [question], "outcome": "open"}
+    one = session("a", activity="question", reason="Which?")
+
+    found = summary(Scripted(permissions={"requests": [{**asked, "session": "a"}]}), one)
+
+    assert found == (
+        "a waits for your answer: Which? (1. Grey, 2. Light blue)"
+        "  rookery permissions  |  rookery answer w1 NUMBER  |  rookery attach a"
+    )
+
+
 @pytest.mark.spec("D2", "I5")
 @pytest.mark.parametrize(("reason", "word"), [("May it? rm", "r2"), ("Something else", "ID")])
 def test_of_one_that_asks_for_several_things_the_one_that_is_shown_is_named(
@@ -473,7 +487,13 @@ def test_the_list_of_sessions_imports_nothing_that_it_does_not_show() -> None:
 
     imported = {*run.stdout.split()}
     assert "rookery.cli.session_table" in imported
-    assert not {"rookery.model.permissions", "rookery.model.sessions", "secrets"} & imported
+    assert (
+        not {
+            *("rookery.model.permissions", "rookery.model.sessions", "secrets"),
+            *("difflib", "logging", "shutil"),
+        }
+        & imported
+    )
 
 
 @pytest.mark.spec("I5")

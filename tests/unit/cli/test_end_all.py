@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
 import pytest
 
+from rookery.model.errors import Answered
 from tests.support.cli import FakeClient, made, typed
 
 pytestmark = pytest.mark.spec("A4", "I5")
@@ -43,6 +45,32 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(click, "confirm", refuse)
     return questions
+
+
+class Choosy(Daemon):
+    """A daemon that does not know the session "gone"."""
+
+    def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
+        if path[1] == "gone":
+            raise Answered("session-unknown", "There is no session gone.")
+        return super().post(*path, **body)
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_several_sessions_are_ended_also_if_one_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: tuple[str, ...]
+) -> None:
+    daemon = Choosy()
+
+    assert typed(monkeypatch, daemon, "end", "api", "gone", "web", "api", *form) == 1
+
+    assert [path[1] for path in daemon.ended] == ["api", "web"]
+    told = capsys.readouterr()
+    if form:
+        assert [each["name"] for each in json.loads(told.out)["sessions"]] == ["api", "web"]
+    else:
+        assert told.out == "api was ended.\nweb was ended.\n"
+    assert "gone was not ended. There is no session gone." in told.err
 
 
 def test_a_person_is_asked_with_the_names(

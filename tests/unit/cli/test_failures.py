@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
+from rookery.cli import autostart
+from rookery.cli.detached_daemon import StartedDaemon
 from rookery.cli.failures import asks_for_json
 from rookery.cli.render import complain, complain_of, say, say_verbatim
 from rookery.cli.typed_name import typed_name
-from rookery.model.errors import Answered
+from rookery.client import Client
+from rookery.client.daemon import StatusInfo
+from rookery.home import Home
+from rookery.model.errors import Answered, BadInput
 from tests.support.cli import FakeClient, typed
 
 pytestmark = pytest.mark.spec("I5")
@@ -47,6 +53,42 @@ def test_an_error_is_one_sentence_after_the_programs_name(
     first, *more = capsys.readouterr().err.splitlines()
     assert first == f"rookery: {said}"
     assert more in ([], [f"See:  rookery {words[0]} --help"])
+
+
+@pytest.mark.parametrize("words", [("inbox", "rm", "x"), ("copy", "a", "--block", "x")])
+def test_a_text_that_is_no_number_is_told_in_plain_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    assert typed(monkeypatch, Refusing(), *words) == 2
+
+    assert "'x' is not a number.\n" in capsys.readouterr().err
+
+
+def test_an_empty_name_is_refused_before_the_daemon_is_asked() -> None:
+    with pytest.raises(BadInput, match="must not be empty"):
+        Client(Path("/nowhere")).get("sessions", "", "details")
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_person_is_told_if_the_daemon_takes_long_to_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, is_terminal: bool
+) -> None:
+    told = Event()
+    home = Home(tmp_path, tmp_path, tmp_path / "run")
+
+    def start(here: Home) -> StartedDaemon:
+        if is_terminal:
+            assert told.wait(20)
+        return StartedDaemon(1, StatusInfo())
+
+    monkeypatch.setattr(autostart, "TELL_AFTER_S", 0.0)
+    monkeypatch.setattr(autostart, "start_in_background", start)
+    monkeypatch.setattr(autostart, "remark", lambda _: told.set())
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal, raising=False)
+
+    autostart.start_daemon(home)
+
+    assert told.is_set() is is_terminal
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,7 @@ class Shell:
 def shell(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], daemon: Daemon
 ) -> Shell:
+    monkeypatch.delenv("COLUMNS", raising=False)  # texts would be wrapped to its width
     return Shell(monkeypatch, capsys, daemon)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from rookery.cli.exit_codes import UNKNOWN
 from rookery.cli.prompts import words_of
 from rookery.model.errors import Answered, BadInput
 from rookery.model.messages import EXPIRY, MAX_MESSAGE_BYTES
@@ -70,6 +72,37 @@ def test_what_cannot_be_withdrawn_does_not_keep_the_others(
     said = capsys.readouterr()
     assert said.out == "Withdrew 7.\n"
     assert "message 6 was sent already" in said.err
+
+
+class Refusing(FakeClient):
+    """A daemon that knows no message."""
+
+    def post(self, *path: str, **body: object) -> object:
+        raise Answered("message-unknown", f"There is no message {path[1]}.")
+
+
+@pytest.mark.spec("I5")
+def test_a_message_that_is_unknown_is_refused_like_by_the_other_commands(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon = Refusing()
+
+    for command in (("rm",), ("resend",)):
+        assert typed(monkeypatch, daemon, "inbox", *command, "9999", "--json") == UNKNOWN
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert json.loads(said.err)["error"]["code"] == "message-unknown"
+
+
+@pytest.mark.spec("I5")
+def test_json_says_which_messages_could_not_be_withdrawn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert typed(monkeypatch, Withdrawing(), "inbox", "rm", "6", "7", "--json") == 1
+
+    shown = json.loads(capsys.readouterr().out)
+    assert [each["id"] for each in shown["messages"]] == [7]
+    assert shown["failed"] == {"6": "message 6 was sent already"}
 
 
 @pytest.mark.spec("I5")

@@ -152,7 +152,13 @@ class Refusing(Scripted):
 @pytest.mark.parametrize("words", [["worker"], ["worker", "--stop"]])
 @pytest.mark.parametrize(
     ("details", "said"),
-    [({"missing": "caller"}, "Refused. Use:  --for SESSION"), ({}, "Refused.")],
+    [
+        (
+            {"missing": "caller"},
+            "You are not a session: name the one to notify:  --for SESSION",
+        ),
+        ({}, "Refused."),
+    ],
 )
 def test_a_person_is_told_how_to_name_the_session_that_waits(
     monkeypatch: pytest.MonkeyPatch,
@@ -419,6 +425,28 @@ def test_a_command_asks_only_for_the_sessions_that_it_names(
     assert queries == [{"ids": tuple(sorted(asked))}]
 
 
+@pytest.mark.spec("F4", "I5")
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("closed by person", "Relay r1 is closed by you.\n"),
+        ("bert has ended", "Relay r1 is closed: bert has ended.\n"),
+    ],
+)
+def test_it_is_said_once_that_a_relay_is_closed(
+    daemon: Scripted,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    reason: str,
+    said: str,
+) -> None:
+    daemon.answers["relays"] = {"id": "r1", "closed_at": THEN, "reason": reason}
+
+    typed(monkeypatch, daemon, "relay", "close", "r1")
+
+    assert capsys.readouterr().out == said
+
+
 @pytest.mark.spec("F2", "I5", "K2")
 def test_an_exchange_is_printed_with_who_has_not_got_it_and_why_it_stopped(
     daemon: Scripted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -430,7 +458,7 @@ def test_an_exchange_is_printed_with_who_has_not_got_it_and_why_it_stopped(
         "created_by": f"session {STRANGER}",
         "closed_at": None,
         "reason": "",
-        "stayed": "8 answers to answers",
+        "stayed": "8 relayed answers in a row",
         "limits": {"hops": 8},
         "members": [
             {**member, "session": "anna", "name": "Ann", "number": 1},
@@ -448,7 +476,7 @@ def test_an_exchange_is_printed_with_who_has_not_got_it_and_why_it_stopped(
     assert told.splitlines()[1:3] == ["  1. Ann: anna", "  2. worker: worker"]
     assert "  [Ann] (1):\n    First\n    ]0;owned[2Jred\n" in told
     assert "    (worker has not received it yet)\n" in told
-    assert told.endswith("The last answer went no further: 8 answers to answers.\n")
+    assert told.endswith("The last answer went no further: 8 relayed answers in a row.\n")
     assert not set(told) & set("\x1b\x07")
 
 

@@ -50,6 +50,13 @@ def test_ended_sessions_are_listed_only_on_request(ls: Any) -> None:  # noqa: AN
     assert [query for _, query in (*usual.asked, *all_of_them.asked)] == [{}, {"all": True}]
 
 
+def test_a_misspelt_agent_is_told_which_may_be_meant(ls: Any) -> None:  # noqa: ANN401
+    told = ls(listing(made("a")), "--agent", "clude")
+
+    assert told == "No session has the agent clude. Did you mean claude?\n"
+    assert "No session matches" in ls(listing(made("a")), "--agent", "claude")
+
+
 def test_a_list_in_which_all_are_left_out_says_so(ls: Any) -> None:  # noqa: ANN401
     told = ls(listing(made("polite", status="killed", ended_by="person", **OVER)))
 

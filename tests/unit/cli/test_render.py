@@ -10,10 +10,11 @@ from rookery.cli import colour, render
 from rookery.cli.conversation import show_answer, show_prompt
 from rookery.cli.render import ago, at_deadline, complain, reply, say, show_json
 from rookery.cli.session_table import SessionTable
+from rookery.cli.wrapping import between_commands
 from rookery.client.decoding import read
 from rookery.client.sessions import SessionInfo
 from rookery.client.turns import TurnInfo
-from rookery.model.reason_texts import first_line
+from rookery.model.reason_texts import first_line, with_last_output
 from rookery.presentation.cells import folded
 from rookery.presentation.texts import plain
 from tests.support.cli import session
@@ -37,6 +38,22 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_reason_without_its_screen_is_one_line(reason: str, line: str) -> None:
     assert first_line(reason) == line
+
+
+@pytest.mark.parametrize(
+    ("reason", "line"),
+    [
+        (
+            "it exited with status 7; its screen ended with:\nstarts\n  No  key\n╰──╯\n",
+            "it exited with status 7: No key",
+        ),
+        ("it exited; its screen ended with:\n╰──╯", "it exited"),
+        ("it did not come up; its screen shows:\n? for shortcuts", "it did not come up"),
+        ("its tmux pane is gone", "its tmux pane is gone"),
+    ],
+)
+def test_a_reason_for_a_person_has_the_last_line_of_output(reason: str, line: str) -> None:
+    assert with_last_output(reason) == line
 
 
 @pytest.mark.spec("I5")
@@ -134,6 +151,11 @@ def test_what_would_turn_a_line_round_is_taken_out() -> None:
     assert plain("safe \u202etxt.exe\u2066!") == "safe txt.exe!"
 
 
+@pytest.mark.spec("I5")
+def test_line_ends_that_only_some_terminals_know_are_not_printed() -> None:
+    assert plain("one\u2028two\u2029three\n") == "onetwothree\n"
+
+
 #: What a terminal would obey, or would show otherwise than it is: C0, C1, and bidi controls.
 OBEYED = "".join(
     map(chr, [*range(9), *range(11, 32), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F])
@@ -190,3 +212,18 @@ def test_what_happens_at_a_deadline_is_said(on_timeout: str, fallback: str, said
     now = datetime.now(UTC).isoformat()
 
     assert at_deadline(now, on_timeout, fallback) == said
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    ("room", "text"),
+    [
+        (80, "  rookery allow 2  |  rookery deny 2  |  rookery attach d2"),
+        (40, "  rookery allow 2  |  rookery deny 2\n  rookery attach d2"),
+        (10, "  rookery allow 2\n  rookery deny 2\n  rookery attach d2"),
+    ],
+)
+def test_commands_to_choose_from_stay_whole_in_a_narrow_terminal(room: int, text: str) -> None:
+    whole = "  rookery allow 2  |  rookery deny 2  |  rookery attach d2"
+
+    assert between_commands(whole, room) == text

@@ -102,6 +102,46 @@ def test_without_a_terminal_only_yes_is_a_yes(
     assert json.loads(capsys.readouterr().out)["resumed"][0]["name"] == "ann"
 
 
+class Cutting(Daemon):
+    """A daemon whose sessions were cut off in a turn, with messages that wait."""
+
+    letters = 1
+
+    def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+        if path == ("inbox",):
+            return {"letters": [{"message": 7, "step": "failed"}] * self.letters}
+        if path[-1] == "turns":
+            turn = {"prompt": "Fix it\nall", "how": "failed", "ended_at": NOW}
+            return {"session": lost("ann")["session"], "turns": [turn]}
+        return super().get(*path, **query)
+
+    def post(self, *path: str, **given: object) -> Any:  # noqa: ANN401 - JSON
+        return {**super().post(*path, **given), "continues": f"{path[1]}-1"}
+
+
+@pytest.mark.parametrize(
+    ("letters", "said"),
+    [
+        (0, ""),
+        (1, "ann: 1 message was not delivered:  rookery inbox resend 7\n"),
+        (2, "ann: 2 messages were not delivered:  rookery inbox\n"),
+    ],
+)
+def test_what_was_cut_off_is_told_of_each_that_is_resumed(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    letters: int,
+    said: str,
+) -> None:
+    daemon = Cutting(lost("ann"))
+    daemon.letters = letters
+
+    assert typed(monkeypatch, daemon, "resume", "--lost", "--yes") is None
+
+    cut = "ann: its turn was cut off (❯ Fix it).\n"
+    assert f"{cut}{said}Resumed 1 of 1 session." in capsys.readouterr().out
+
+
 def test_nothing_that_was_lost_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -141,7 +181,7 @@ def test_a_list_says_how_many_sessions_were_lost(
 
     typed(monkeypatch, daemon, "ls")
 
-    assert capsys.readouterr().err == "6 sessions were lost:  rookery resume --lost\n"
+    assert capsys.readouterr().err == "6 lost sessions can be resumed:  rookery resume --lost\n"
 
 
 @pytest.mark.parametrize(

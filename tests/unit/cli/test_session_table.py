@@ -308,6 +308,16 @@ def test_an_estimated_cost_is_marked_in_the_long_table() -> None:
     assert "  ~$1.23  " in row
 
 
+@pytest.mark.spec("G6")
+def test_the_long_table_has_the_size_of_the_context_if_it_is_known() -> None:
+    known, unknown = session("known", context_tokens=45_231), session("unknown")
+
+    (first, second) = rows(known, unknown, is_long=True)
+
+    assert "  45.2k  " in first
+    assert "  –  " in second
+
+
 @pytest.mark.parametrize("columns", [40, 60, 80, 100, 120])
 @pytest.mark.parametrize(
     ("runtime", "mark"), [("sdk", "driven"), ("observed", "observed"), ("tmux", "")]

@@ -118,3 +118,14 @@ def test_an_estimated_cost_is_marked(
     typed(monkeypatch, Scripted(sessions=details(estimated_cost=1)), "show", "api")
 
     assert "$0.5000 (estimated)" in capsys.readouterr().out
+
+
+def test_why_names_the_turn_that_was_cut_off_before_a_session_was_resumed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    resumed = made("api", continues="old", cut_off="Fix it")
+    daemon = Scripted(sessions=[{"session": resumed}, {"session": resumed}])
+
+    typed(monkeypatch, daemon, "why", "api")
+
+    assert "before it was resumed was cut off: Fix it\n" in capsys.readouterr().out

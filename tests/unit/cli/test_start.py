@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rookery.home import find_home
 from rookery.model.errors import Answered
+from rookery.model.permissions import DIALOG
+from rookery.presentation.texts import as_sentence
 from tests.support.cli import Scripted, made, typed
 
 pytestmark = pytest.mark.spec("I5")
@@ -17,7 +22,7 @@ pytestmark = pytest.mark.spec("I5")
 class Starting(Scripted):
     """A client whose daemon starts every session, and says what the agent answers."""
 
-    how, answer, asks = "finished", "It is done.", False
+    how, answer, asks, asked_tool = "finished", "It is done.", False, "Bash"
 
     def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
         self.asked.append((path, query))
@@ -26,7 +31,9 @@ class Starting(Scripted):
         if path[-1] == "turns":
             turn = {"answer": self.answer, "how": self.how, "ended_at": "now", "prompt": "x"}
             return {"session": session, "turns": [] if self.asks else [turn], "count": 1}
-        return {"requests": []} if path[0] == "permissions" else session
+        request = {"session": session["id"], "kind": "permission", "outcome": "open"}
+        asked = [{**request, "tool": self.asked_tool}] if self.asks else []
+        return {"requests": asked} if path[0] == "permissions" else session
 
     post = get
 
@@ -107,15 +114,66 @@ class Choosy(Starting):
         raise Answered("bad-input", "Invalid input: which agent?", missing="agent")
 
 
-@pytest.mark.parametrize(
-    ("word", "said"),
-    [("cluade", "'cluade' is no agent. Did you mean claude?"), ("fix it", "Which agent?")],
-)
-def test_a_misspelt_agent_is_told_which_may_be_meant(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], word: str, said: str
+def test_without_an_agent_the_daemon_says_which_there_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert typed(monkeypatch, Choosy(), "start", word) == 2
-    assert capsys.readouterr().err == f"rookery: {said}\n"
+    assert typed(monkeypatch, Choosy(), "start", "fix it") == 2
+    assert capsys.readouterr().err == "rookery: Which agent?\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("start", "cluade"),
+        ("start", "cluade", "delete nothing"),
+        ("run", "cluade", "delete", "nothing"),
+    ],
+)
+def test_a_misspelt_agent_does_not_become_a_part_of_the_prompt(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    daemon: Starting,
+    words: tuple[str, ...],
+) -> None:
+    assert typed(monkeypatch, daemon, *words) == 2
+
+    assert daemon.asked == []
+    assert capsys.readouterr().err == (
+        "rookery: 'cluade' is no agent. Did you mean claude? If it belongs to the prompt, name"
+        " the agent with an option:  --agent NAME cluade\n"
+    )
+
+
+def test_a_misspelt_agent_of_the_configuration_is_told_too(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    daemon: Starting,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+    settings = find_home(os.environ).settings
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text('[agents.goose]\nacp = ["goose"]\n')
+
+    assert typed(monkeypatch, daemon, "start", "gooze", "fix it") == 2
+
+    assert "Did you mean goose?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "prompt"),
+    [
+        (("codex hi",), "codex hi"),
+        (("review", "it"), "review it"),
+        (("--agent", "demo", "cluade", "is", "misspelt"), "cluade is misspelt"),
+    ],
+)
+def test_a_prompt_that_begins_like_an_agent_can_be_given(
+    monkeypatch: pytest.MonkeyPatch, daemon: Starting, words: tuple[str, ...], prompt: str
+) -> None:
+    assert not typed(monkeypatch, daemon, "start", *words)
+
+    assert daemon.order["prompt"] == prompt
 
 
 def test_starting_and_waiting_prints_the_answer_and_the_state_beside_it(
@@ -192,6 +250,31 @@ def test_a_run_that_is_stopped_says_what_became_of_its_session(
 
 
 @pytest.mark.spec("D2")
+@pytest.mark.parametrize(("tool", "is_advised"), [("Bash", True), (DIALOG, False)])
+def test_a_rule_is_advised_only_where_rules_can_answer(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    daemon: Starting,
+    *,
+    tool: str,
+    is_advised: bool,
+) -> None:
+    daemon.asks, daemon.asked_tool = True, tool
+
+    typed(monkeypatch, daemon, "run", "demo", "x")
+
+    assert ("by a rule" in (said := capsys.readouterr().err)) is is_advised
+    assert "use --keep" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"), [("May it", "May it."), ("May it?", "May it?"), ("Ja.", "Ja.")]
+)
+def test_a_question_keeps_its_own_end(text: str, sentence: str) -> None:
+    assert as_sentence(text) == sentence
+
+
+@pytest.mark.spec("D2")
 @pytest.mark.parametrize("command", [["run", "demo"], ["start", "demo", "--wait"]])
 def test_whoever_needs_a_person_where_there_is_none_ends_with_its_own_exit_code(
     monkeypatch: pytest.MonkeyPatch,
@@ -203,6 +286,6 @@ def test_whoever_needs_a_person_where_there_is_none_ends_with_its_own_exit_code(
 
     assert typed(monkeypatch, daemon, *command, "x") == 6
     is_run = command[0] == "run"
-    ended = ". The session was ended." if is_run else ""
+    ended = " The session was ended." if is_run else ""
     assert f"rookery: api waits for you: May it?{ended}\n" in capsys.readouterr().err
     assert daemon.ended is is_run

@@ -145,7 +145,7 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "resend_message": lambda to: messages.resend_message(to, 7, sure=True),
     "resume_session": lambda to: starts.resume_session(to, "a", RESUME),
     "revoke_token": lambda to: daemon.revoke_token(to, "t1"),
-    "run_checks": daemon.run_checks,
+    "run_checks": lambda to: daemon.run_checks(to, path="/bin"),
     "run_rule_test": lambda to: permissions.run_rule_test(to, RULE_TEST),
     "send_message": lambda to: messages.send_message(
         to, "a", "Hello", messages.MessageOptions(alone=True, now=True, expire=60.0)

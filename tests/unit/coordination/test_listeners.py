@@ -677,3 +677,21 @@ def test_a_listener_that_did_not_need_the_relay_outlives_it(
 
     assert [(each.caller, each.target) for each in listeners.known(db)] == [(ANNA, WORKER)]
     assert office.told() == []
+
+
+@pytest.mark.spec("E7")
+def test_a_stop_that_is_read_late_fires_no_listener_of_a_message_taken_up_after_it(
+    office: Office,
+) -> None:
+    office.happen(facts.TurnStarted(WORKER, "its person's words"))
+    office.ask(ANNA, WORKER, "Build it.")
+    # A journal without readers: theirs finds both stops in the store.
+    unread = Journal(office.journal.computer, office.journal.clock, {})
+    early = unread.append(office.db, facts.TurnEnded(WORKER, how="interrupted"))
+    parcel = office.paste(WORKER)
+    started = facts.TurnStarted(WORKER, parcel.words)
+    late = unread.append(office.db, started, facts.TurnEnded(WORKER))
+
+    fired = [listeners.of_stop(office.db, WORKER, seq=seq) for seq in (early, late)]
+
+    assert [[each.caller for each in found] for found in fired] == [[], [ANNA]]

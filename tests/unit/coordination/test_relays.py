@@ -91,7 +91,7 @@ def test_answers_to_answers_come_to_an_end(office: Office, hops: int) -> None:
             break
 
     assert len(heard(office, relay)) == hops
-    assert "answers to answers" in known.get(office.db, relay.id).stayed
+    assert "relayed answers in a row" in known.get(office.db, relay.id).stayed
 
 
 @pytest.mark.spec("F3")
@@ -163,7 +163,7 @@ def test_a_pair_is_over_when_one_of_them_is_and_the_other_is_told_once(office: O
     office.happen(facts.SessionEnded(BERT, "exit"))
     office.happen(facts.TurnEnded(ANNA, "Hello?"))
 
-    assert office.told(f"relays {relay.id}") == [(ANNA, "The relay is closed: bert is over.")]
+    assert office.told(f"relays {relay.id}") == [(ANNA, "The relay is closed: bert has ended.")]
     assert heard(office, relay) == []
     assert known.get(office.db, relay.id).closed_at
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from sqlite3 import Connection
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -29,18 +31,34 @@ pytestmark = [pytest.mark.anyio, pytest.mark.spec("E2")]
 
 ANNA, WORKER = SessionId("anna"), SessionId("worker")
 
+#: Sessions, in the order in which they are added: the parameters of ``settle``.
+Family: TypeAlias = Sequence[Mapping[str, Any]]
+
 COLOUR = Question("Which colour?", ("Red", "Blue"))
 
 
-async def office(database: ObservedDatabase, clock: FakeClock, *, parent: bool = False) -> Desk:
-    """Give Anna, who was made to wait for the worker by a person."""
+async def office(
+    database: ObservedDatabase,
+    clock: FakeClock,
+    *,
+    parent: bool = False,
+    family: Family = (),
+) -> Desk:
+    """Give Anna, who was made to wait for the worker by a person.
+
+    ``family`` lists the sessions if there are others, or if these two are related otherwise.
+    """
     journal = Journal("here", clock, readers={"listeners": listeners.READER})
     await journal.catch_up(database)
     permissions = PermissionSettings(parents_may_answer=True)
     desk = Desk(database, journal, Settings(permissions=permissions))
     await database.write(lambda db: flags.let_parents_answer(db, on=True))
-    await desk.settle(ANNA)
-    await desk.settle(WORKER, parent=ANNA if parent else None)
+    usual: Family = (
+        {"session_id": ANNA},
+        {"session_id": WORKER, "parent": ANNA if parent else None},
+    )
+    for each in family or usual:
+        await desk.settle(**each)
     await desk.ask("listen", targets=(WORKER,), caller=ANNA)
     return desk
 
@@ -140,7 +158,7 @@ async def test_one_who_was_not_told_learns_nothing_of_a_question(
     ("caller", "refusal"),
     [
         ("brother", "only a session that was notified of the question may answer it"),
-        ("child", "only a session that was notified of the question may answer it"),
+        ("child", "a session may not answer the questions of its ancestors"),
         (WORKER, "a session may not answer its own questions"),
     ],
 )
@@ -157,6 +175,108 @@ async def test_of_a_family_only_told_sessions_and_ancestors_answer_a_question(
         await send_message(Tools(desk.context, session_caller(SessionId(caller))), asked)
 
     assert await outcome(desk, request) == (Verdicts.OPEN, [])
+
+
+RESUMES, FORKS = {"resumes": True}, {"forks": "conversation"}
+
+#: Sessions of which the worker is an ancestor of Anna, or the session that she continues.
+BELOW_WORKER: dict[str, Family] = {
+    "child": [{"session_id": WORKER}, {"session_id": ANNA, "parent": WORKER}],
+    "grandchild": [
+        {"session_id": WORKER},
+        {"session_id": "between", "parent": WORKER},
+        {"session_id": ANNA, "parent": "between"},
+    ],
+    "resumed child": [
+        {"session_id": WORKER},
+        {"session_id": "before", "parent": WORKER},
+        {"session_id": ANNA, "continues": "before", "launch": RESUMES},
+    ],
+    "child of a fork": [
+        {"session_id": WORKER},
+        {"session_id": "fork", "continues": WORKER, "launch": FORKS},
+        {"session_id": ANNA, "parent": "fork"},
+    ],
+    "fork": [
+        {"session_id": WORKER},
+        {"session_id": ANNA, "continues": WORKER, "launch": FORKS},
+    ],
+    "child from before it was resumed": [
+        {"session_id": "before"},
+        {"session_id": WORKER, "continues": "before", "launch": RESUMES},
+        {"session_id": ANNA, "parent": "before"},
+    ],
+}
+
+
+@pytest.mark.spec("D3", "K5")
+@pytest.mark.parametrize("family", BELOW_WORKER.values(), ids=BELOW_WORKER)
+async def test_a_notified_session_answers_no_question_of_its_ancestors(
+    database: ObservedDatabase, clock: FakeClock, family: Family
+) -> None:
+    desk = await office(database, clock, family=family)
+    request = await ask_for_colour(desk)
+    asked = SendArguments(session_id=WORKER, answer_to=request, message="2")
+
+    with pytest.raises(Forbidden, match="may not answer the questions of its ancestors"):
+        await send_message(Tools(desk.context, session_caller(ANNA)), asked)
+
+    assert (await told(desk)).endswith("A person must answer it.")
+    assert await outcome(desk, request) == (Verdicts.OPEN, [])
+
+
+@pytest.mark.spec("D3")
+async def test_a_relay_lets_no_session_answer_a_question_of_its_ancestors(
+    database: ObservedDatabase, clock: FakeClock
+) -> None:
+    desk = await office(database, clock, family=BELOW_WORKER["child"])
+    await desk.ask("relay", members=({"session": ANNA}, {"session": WORKER}))
+    request = await ask_for_colour(desk)
+
+    with pytest.raises(Forbidden, match="may not answer the questions of its ancestors"):
+        await desk.ask(
+            "answer_question", permission=request, words="2", by=session_caller(ANNA)
+        )
+
+
+#: Sessions of which Anna is a master of the worker, although their conversations are related.
+ABOVE_WORKER: dict[str, Family] = {
+    "resumed master": [
+        {"session_id": "before"},
+        {"session_id": ANNA, "continues": "before", "launch": RESUMES},
+        {"session_id": WORKER, "parent": "before"},
+    ],
+    "fork of a master": [
+        {"session_id": ANNA},
+        {"session_id": WORKER, "parent": ANNA, "continues": ANNA, "launch": FORKS},
+    ],
+    "fork of a master that was resumed": [
+        {"session_id": "before"},
+        {"session_id": ANNA, "continues": "before", "launch": RESUMES},
+        {"session_id": WORKER, "parent": "before", "continues": "before", "launch": FORKS},
+    ],
+    "session that its child has resumed": [
+        {"session_id": "before"},
+        {"session_id": ANNA, "parent": "before"},
+        {"session_id": WORKER, "parent": ANNA, "continues": "before", "launch": RESUMES},
+    ],
+}
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("family", ABOVE_WORKER.values(), ids=ABOVE_WORKER)
+async def test_a_notified_master_answers_its_worker(
+    database: ObservedDatabase, clock: FakeClock, family: Family
+) -> None:
+    desk = await office(database, clock, family=family)
+    request = await ask_for_colour(desk)
+
+    tool, given = named_tool(await told(desk))
+    tools = Tools(desk.context, session_caller(ANNA))
+    await send_message(tools, SendArguments(**given, message="2"))
+
+    assert tool == "send_message"
+    assert await outcome(desk, request) == (Verdicts.ANSWERED, [("Blue",)])
 
 
 @pytest.mark.spec("K5")

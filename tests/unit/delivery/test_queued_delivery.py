@@ -24,6 +24,7 @@ from rookery.store import message_batches, sessions
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
+from tests.support.fakes.fate import Killed
 from tests.support.rows import WORKER, make
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("G7")]
@@ -35,7 +36,8 @@ class FakeQueue:
     def __init__(self) -> None:
         self.added: list[str] = []
         self.place = QueuePlace.WAITING
-        self.error: DriverError | None = None
+        self.error: DriverError | Killed | None = None
+        self.taken_meanwhile = False  #: the agent takes a message before it can be removed
 
     def make(self, launch: DriverLaunch, conversation: str) -> MessageQueue:
         assert (launch.argv, conversation) == (("codex", "app-server"), "thread")
@@ -50,7 +52,7 @@ class FakeQueue:
         return self.place
 
     async def remove(self, receipt: str) -> bool:
-        return self.place is QueuePlace.WAITING
+        return self.place is QueuePlace.WAITING and not self.taken_meanwhile
 
 
 class Typed:
@@ -163,6 +165,19 @@ async def test_a_message_is_not_typed_if_the_queue_may_have_it(
 
 
 @pytest.mark.spec("K3")
+async def test_a_crash_during_the_addition_leaves_a_message_that_the_queue_may_have(
+    case: Case, journal: Journal
+) -> None:
+    case.queue.error = Killed()
+    with pytest.raises(Killed):
+        await case.deliver(await claimed(case, journal))
+
+    parcel = await case.parcel()
+    assert parcel
+    assert parcel.way == "queue"
+
+
+@pytest.mark.spec("K3")
 async def test_after_a_crash_a_message_in_the_queue_is_not_added_again(
     case: Case, journal: Journal
 ) -> None:
@@ -218,3 +233,18 @@ async def test_a_message_that_an_idle_agent_does_not_take_is_taken_back_and_type
     await case.deliver(parcel, is_new=False)
 
     assert case.typed.words == ["Words."]
+
+
+async def test_a_message_that_an_agent_takes_at_the_last_moment_is_not_typed(
+    case: Case, journal: Journal, clock: FakeClock
+) -> None:
+    await case.deliver(await claimed(case, journal))
+    clock.advance(MAX_QUEUE_WAIT.total_seconds() + 1)
+    case.queue.taken_meanwhile = True
+    parcel = await case.parcel()
+    assert parcel
+    delivered = await case.deliver(parcel, is_new=False)
+
+    assert isinstance(delivered, Submitted)
+    assert delivered.is_final
+    assert case.typed.words == []

@@ -202,7 +202,7 @@ async def test_a_mode_that_the_agent_does_not_have_fails_the_session(tmp_path: P
 async def test_a_session_of_one_turn_ends_after_it(tmp_path: Path) -> None:
     async with demo(tmp_path, is_single_turn=True) as session:
         await session.begin("say: done")
-        assert await session.ended() == Ended("completed", "it has done its one turn")
+        assert await session.ended() == Ended("completed", "its only turn is over")
 
 
 async def test_a_file_is_written_once_it_is_allowed(tmp_path: Path) -> None:

@@ -95,6 +95,13 @@ def test_tokens_are_reported_with_those_of_the_cache(agent: str) -> None:
 
 
 @pytest.mark.spec("G6")
+@pytest.mark.parametrize("agent", ["claude", "codex", "opencode"])
+def test_the_context_is_reported_with_the_tokens_of_a_turn(agent: str) -> None:
+    contexts = [each.context for each in of(Used, turn(agent, "hello over acp"))]
+    assert contexts[-1] > 5_000
+
+
+@pytest.mark.spec("G6")
 @pytest.mark.parametrize("agent", ["claude", "opencode"])
 def test_costs_are_reported_once_and_add_up_to_the_agents_total(agent: str) -> None:
     used = [each for events in turns_of(agent).values() for each in of(Used, events)]

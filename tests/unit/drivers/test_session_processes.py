@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 
 import anyio
@@ -12,7 +14,7 @@ from rookery.drivers.commands import Start
 from rookery.drivers.driven_session import DrivenSession
 from rookery.drivers.driver import DriverContext, DriverLaunch
 from rookery.drivers.event_file import EventWriter
-from rookery.drivers.events import Ended, TextAdded, Up
+from rookery.drivers.events import Ended, TextAdded, ToolBegan, Up
 from rookery.processes import Process
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real, pytest.mark.spec("A4")]
@@ -20,7 +22,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.real, pytest.mark.spec("A4")]
 SOON = 20.0
 
 #: Starts a process in a session of its own, says its pid, and ends with its input.
-_AGENT = "setsid sleep 1000 >/dev/null 2>&1 & echo $!; cat"
+_AGENT = "setsid sleep 1000 >/dev/null 2>&1 & echo $!; exec cat"
 
 
 class ShellDriver:
@@ -57,24 +59,58 @@ class ShellDriver:
         return self._agent.pid if self._agent and running else None
 
 
+class Running:
+    """A session whose agent has started a process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._grown = asyncio.Event()
+        self._path = folder / "events"
+        start = Start("s", "shell", (), {}, str(folder), {})
+        self.session = DrivenSession(start, EventWriter(self._path), self._grown.set)
+        self._running = asyncio.ensure_future(self.session.run(lambda: ShellDriver))
+
+    async def until(self, word: str) -> str:
+        """Wait until the event file has a word; return all of it."""
+        while word not in (text := self._path.read_text()):
+            self._grown.clear()
+            await self._grown.wait()
+        return text
+
+    async def child(self) -> int:
+        text = await self.until('"up"')
+        return int(text.split('"text":"')[1].split('"')[0])
+
+    async def until_ended(self, pid: int) -> None:
+        await self._running
+        while Process.of(pid):
+            await anyio.lowlevel.checkpoint()
+        self.session.release()
+
+
 async def test_a_process_in_a_session_of_its_own_ends_with_an_agent_that_is_closed(
     tmp_path: Path,
 ) -> None:
-    grown = asyncio.Event()
-    path = tmp_path / "events"
-    start = Start("s", "shell", (), {}, str(tmp_path), {})
-    session = DrivenSession(start, EventWriter(path), grown.set)
-    running = asyncio.ensure_future(session.run(lambda: ShellDriver))
     with anyio.fail_after(SOON):
-        while '"up"' not in path.read_text():
-            grown.clear()
-            await grown.wait()
-        child = int(path.read_text().split('"text":"')[1].split('"')[0])
+        running = Running(tmp_path)
+        child = await running.child()
         assert Process.of(child)
 
-        await session.close()
-        await running
+        await running.session.close()
 
-        while Process.of(child):
-            await anyio.lowlevel.checkpoint()
-    session.release()
+        await running.until_ended(child)
+
+
+async def test_a_command_ends_with_an_agent_that_is_killed_while_it_runs_one(
+    tmp_path: Path,
+) -> None:
+    with anyio.fail_after(SOON):
+        running = Running(tmp_path)
+        child = await running.child()
+        running.session.report(ToolBegan("1", "Bash"))
+        await running.until(f'"{child}:')
+
+        assert running.session.driver
+        assert running.session.driver.pid
+        os.kill(running.session.driver.pid, signal.SIGKILL)
+
+        await running.until_ended(child)

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 import pytest
 
 from rookery.config import PermissionSettings, Settings
-from rookery.model.errors import CommandRefused, Forbidden, RequestAmbiguous
+from rookery.model.errors import BadInput, CommandRefused, Forbidden, RequestAmbiguous
 from rookery.model.facts import SessionId
 from rookery.model.permissions import Call, Question, Request, RequestId
 from rookery.model.screens import Dialog
@@ -118,6 +118,25 @@ async def test_a_dialog_known_in_part_only_is_not_allowed_from_elsewhere(
         return
     with pytest.raises(CommandRefused, match="rookery attach"):
         await asked
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize(
+    ("hook", "how"), [(None, "answer {} NUMBER"), ("hook", "answer {} --text grey")]
+)
+async def test_free_text_is_suggested_only_where_it_is_taken(
+    desk: Desk, hook: str | None, how: str
+) -> None:
+    asking = Asking(desk.journal.clock.now(), None, hook)
+    call = Call("demo", {}, (Question("Which?", ("Red", "Blue")),), by_keys=hook is None)
+    request = await desk.database.write(lambda db: requests.add(db, WORKER, call, asking))
+
+    with pytest.raises(BadInput, match=how.format(request)):
+        await desk.ask(
+            "answer_permission", permission=request, decision="answer", answers=("grey",)
+        )
+    with pytest.raises(BadInput, match=r"1\. Red, 2\. Blue:  rookery answer .* NUMBER"):
+        await desk.ask("answer_permission", permission=request, decision="allow")
 
 
 @pytest.mark.spec("D3")

@@ -21,6 +21,7 @@ from rookery.model.facts import (
 )
 from rookery.model.sessions import NativeId
 from rookery.operations.lost_sessions import LostSessions
+from rookery.operations.session_details import SessionDetails
 from rookery.sessions import labels, record_end
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -71,6 +72,28 @@ async def test_lost_sessions_are_listed_and_counted_until_they_are_resumed(desk:
     assert (before, count) == ({"ann": "", "bert": ""}, (2, 2))
     assert resumed.name == "ann"
     assert (await lost(desk), await counted(desk)) == ({"bert": ""}, (1, 1))
+
+
+@pytest.mark.parametrize("is_cut", [True, False])
+async def test_a_resumed_session_shows_until_its_next_turn_which_turn_was_cut_off(
+    desk: Desk, *, is_cut: bool
+) -> None:
+    ann = await talk(desk, "ann")
+    begun = TurnStarted(ann, "fix it\nall")
+    if is_cut:
+        await desk.database.write(lambda db: desk.journal.append(db, begun))
+    await end(desk, ann)
+    resumed = await desk.ask("resume", session=ann)
+
+    async def cut_off() -> str:
+        details: SessionDetails = await desk.ask("details", session=resumed.id)
+        return details.session.cut_off
+
+    before = await cut_off()
+    next_turn = (SessionStarted(resumed.id), TurnStarted(resumed.id, "go on"))
+    await desk.database.write(lambda db: desk.journal.append(db, *next_turn))
+
+    assert (before, await cut_off()) == ("fix it" if is_cut else "", "")
 
 
 async def test_a_branch_does_not_replace_a_lost_session(desk: Desk) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from functools import partial
@@ -20,7 +21,7 @@ from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.operations import Desk, session_caller
 from tests.support.repositories import GitFolder
-from tests.support.workshop import Workshop
+from tests.support.workshop import SOON, Workshop
 
 pytestmark = pytest.mark.anyio
 
@@ -148,6 +149,86 @@ async def test_a_restored_worktree_has_the_last_commit_of_its_branch(bench: Benc
     assert (removed.state, removed.last_commit) == (WorkspaceState.REMOVED, last)
     assert tree.git("rev-parse", "HEAD") == last
     assert tree.git("status", "--porcelain") == ""
+
+
+@pytest.mark.spec("L3", "K3")
+async def test_a_landing_is_finished_although_its_caller_leaves(bench: Bench) -> None:
+    repository = bench.workshop.repository
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+        tip = tree.commit("new.txt", "work\n")
+    begun, go = bench.workshop.folder / "begun", bench.workshop.folder / "go"
+    for each in (begun, go):
+        os.mkfifo(each)
+    wait = f"echo x > '{begun}'; read -r x < '{go}'"
+    bench.workshop.replace_git(f'case "$*" in read-tree*) {wait};; esac\nexec $GIT "$@"')
+    bench.desk.context = replace(bench.desk.context, worktrees=bench.workshop.worktrees)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(bench.desk.ask, session="fix"), "land")
+        with anyio.fail_after(SOON):
+            await anyio.Path(begun).read_text()
+        tasks.cancel_scope.cancel()
+        os.write(os.open(go, os.O_RDWR), b"go\n")
+
+    row = await bench.workshop.workspace(await bench.workshop.id_of("fix"))
+    assert row
+    assert (row.landed_commit, repository.git("rev-parse", "main")) == (tip, tip)
+    assert repository.git("status", "--porcelain") == ""
+    repository.commit("later.txt", "nothing is left locked\n")
+
+
+METHODS = ["auto", "merge", "squash", "rebase"]
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_landing_that_was_taken_back_keeps_the_worktree(
+    bench: Bench, method: str
+) -> None:
+    repository = bench.workshop.repository
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+        tip = tree.commit("new.txt", "work\n")
+        before = repository.commit("other.txt", "x\n") if method == "rebase" else "HEAD"
+        before = repository.git("rev-parse", before)
+        await bench.desk.ask("land", session="fix", method=method)
+        repository.git("reset", "--quiet", "--hard", before)
+        changed = await bench.desk.ask("diff", session="fix")
+        kept = await bench.workshop.end("fix")
+
+    assert [each.path for each in changed.files] == ["new.txt"]
+    assert (kept.state, kept.reason) == (
+        WorkspaceState.KEPT,
+        "1 commit of rookery/fix not in main",
+    )
+    assert repository.git("rev-parse", "rookery/fix") == tip
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("later", ["changed", "rewritten", "in another branch"])
+async def test_a_landing_that_is_still_there_lets_the_worktree_go(
+    bench: Bench, method: str, later: str
+) -> None:
+    repository = bench.workshop.repository
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+        tree.commit("new.txt", "work\n")
+        before = repository.git("rev-parse", "main")
+        await bench.desk.ask("land", session="fix", method=method)
+        if later == "changed":
+            repository.commit("new.txt", "changed since\n")
+        elif later == "rewritten":
+            repository.git("reset", "--quiet", "--soft", before)
+            repository.git("commit", "--quiet", "--message", "in other words")
+        else:
+            repository.git("checkout", "--quiet", "-b", "topic")
+            repository.git("branch", "--force", "main", before)
+        removed = await bench.workshop.end("fix")
+
+    assert (removed.state, removed.reason) == (WorkspaceState.REMOVED, "")
+    assert "rookery/fix" not in repository.branches()
 
 
 @pytest.mark.spec("L3", "A10")
@@ -423,3 +504,18 @@ async def test_the_end_of_a_worktree_can_be_waited_for(bench: Bench) -> None:
             found = await bench.desk.ask("workspace", session="fix", timeout=30)
 
     assert (found.state, found.reason) == (WorkspaceState.KEPT, "new.txt not committed")
+
+
+@pytest.mark.spec("L3")
+async def test_the_end_of_a_session_is_dealt_with_at_once_if_another_works_in_its_worktree(
+    bench: Bench,
+) -> None:
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+        await bench.workshop.settle("helper", tree.path)
+        fix = await bench.workshop.id_of("fix")
+        await bench.workshop.finish(fix)
+        with anyio.fail_after(5):
+            seen = await bench.desk.ask("workspace", session=fix, timeout=60)
+
+    assert (seen.state, seen.in_use, seen.users) == (WorkspaceState.READY, True, ["helper"])

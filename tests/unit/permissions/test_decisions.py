@@ -611,3 +611,32 @@ def test_what_was_asked_while_nobody_listened_can_be_seen(bench: Bench) -> None:
 
     (request,) = requests.open_of(bench.db, WORKER)
     assert (request.tool, request.deadline) == ("Bash", None)
+
+
+@pytest.mark.spec("D1", "D3")
+@pytest.mark.parametrize(
+    ("call", "is_granted"),
+    [
+        (Call("Read", {}), True),
+        (WRITE, True),  # the session may do what it would ask about
+        (REMOVE, False),
+        (Call("Bash", {"command": "ls"}, uncertain=frozenset({"command"})), False),
+        (Call("Read", {}, commands=None), False),
+    ],
+    ids=["allowed", "asked about", "denied", "uncertain input", "unknown commands"],
+)
+def test_a_granted_call_runs_unless_a_rule_denies_it_or_could_not_be_checked(
+    bench: Bench, call: Call, *, is_granted: bool
+) -> None:
+    session = sessions.get(bench.db, WORKER)
+
+    assert bench.permissions.is_granted(bench.db, session, call) is is_granted
+
+
+@pytest.mark.spec("D1", "D3")
+def test_no_call_is_granted_while_no_rules_could_be_read(bench: Bench, tmp_path: Path) -> None:
+    broken = written("[[deny", tmp_path)
+    permissions = Permissions(bench.journal, broken, timedelta(seconds=300))
+    session = sessions.get(bench.db, WORKER)
+
+    assert not permissions.is_granted(bench.db, session, LIST)

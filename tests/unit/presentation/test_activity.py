@@ -38,9 +38,33 @@ def test_a_waiting_session_shows_the_very_command() -> None:
     assert told(elsewhere) == "Bash in /etc — rm -rf build"
 
 
+@pytest.mark.parametrize(
+    ("argument", "shown"),
+    [
+        ("/repo/.wt/a/src/main.py", "./src/main.py"),
+        ("/repo/.wt/ab/main.py", "/repo/.wt/ab/main.py"),
+        ("/repo/.wt/a/clean --all", "/repo/.wt/a/clean --all"),
+        ("cat /repo/.wt/a/main.py", "cat /repo/.wt/a/main.py"),
+    ],
+)
+@pytest.mark.parametrize("activity", ["permission", "working"])
+def test_a_path_is_shown_from_the_folder_of_its_session(
+    argument: str, shown: str, activity: str
+) -> None:
+    asked = {"asked_tool": "Write", "asked_argument": argument}
+    tool = {**RUNNING, "tool_argument": argument, **asked}
+    one = session("a", **{**tool, "activity": activity}, project_path="/repo/.wt/a")
+
+    assert told(one).endswith(f" — {shown}")
+
+
 def test_a_waiting_session_shows_its_question() -> None:
     assert told(session("a", activity="question", reason="Which one?")) == "Which one?"
     assert told(session("a", activity="permission", reason="Trust it?")) == "Trust it?"
+
+
+def test_a_resumed_session_shows_the_turn_that_was_cut_off() -> None:
+    assert told(session("a", activity="idle", cut_off="Fix it")) == "cut off: ❯ Fix it"
 
 
 def test_a_working_session_shows_its_tool_and_for_how_long() -> None:
@@ -109,7 +133,7 @@ def test_an_ended_session_shows_how_it_ended() -> None:
     exited = "it exited; its screen ended with:\nOh no"
 
     assert told(session("a", status="killed", ended_by="person", **over)) == "ended by you"
-    assert told(session("a", status="failed", reason=exited, **over)) == "it exited"
+    assert told(session("a", status="failed", reason=exited, **over)) == "it exited: Oh no"
     assert told(session("a", status="completed", reason="it ended", **over)) == "it ended"
 
 

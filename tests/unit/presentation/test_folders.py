@@ -24,6 +24,7 @@ HOME = "/home/anna"
         (["/repo", "/srv"], ["/repo", "/srv"]),
         (["/home/anna", "/srv/x"], ["~", "/srv/x"]),
         (["relative", "/srv/x"], ["relative", "/srv/x"]),
+        (["/srv/long/web", "/opt/srv/long/web"], ["/srv/long/web", "/opt/srv/long/web"]),
         ([""], []),
     ],
 )

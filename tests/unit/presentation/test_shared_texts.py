@@ -12,6 +12,7 @@ from rookery.client.sessions import EvidenceInfo
 from rookery.presentation.answers import delivery_problem, given_answers
 from rookery.presentation.diffs import DiffLineKind, kind_of_line
 from rookery.presentation.evidence import certainty, headline, hook_problems, sharing_note
+from rookery.presentation.tool_lines import call_text
 from tests.support.cli import session
 
 pytestmark = pytest.mark.spec("I5")
@@ -45,6 +46,10 @@ def test_the_lines_of_a_difference_are_told_apart(text: str, kind: DiffLineKind)
             "the answer was not delivered: it moved.",
         ),
         (
+            {"outcome": "gone", "delivery": "pressed", "reason": "it ended"},
+            "the answer may have taken effect: it ended.",
+        ),
+        (
             {"outcome": "allowed", "delivery": "due"},
             "it is not known yet whether the answer was taken; check again.",
         ),
@@ -53,6 +58,20 @@ def test_the_lines_of_a_difference_are_told_apart(text: str, kind: DiffLineKind)
 )
 def test_an_answer_that_did_not_arrive_says_so(known: dict[str, object], problem: str) -> None:
     assert delivery_problem(read(RequestInfo, known)) == problem
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ('Bash {"command": "touch a.txt", "description": "Make it"}', "Bash — touch a.txt"),
+        ("Skill {}", "Skill"),
+        ("shell ls -l", "shell ls -l"),
+        ('Write {"content": "very lo…', 'Write {"content": "very lo…'),
+        ("Count [1, 2]", "Count [1, 2]"),
+    ],
+)
+def test_a_call_of_a_transcript_reads_like_other_calls(call: str, text: str) -> None:
+    assert call_text(call) == text
 
 
 def test_the_answers_to_several_questions_are_one_text() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from rookery.clock import WallClock
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId, TurnEnded
 from rookery.model.messages import Parcel, Step
-from rookery.ports.deliveries import Refused, Submitted
+from rookery.ports.deliveries import Blocked, Refused, Submitted
 from rookery.ports.runtime import DriverOptions, Launch
 from rookery.ports.sightings import Reported, ReportedTogether
 from rookery.runtimes.driven.runtime import DrivenRuntime
@@ -63,7 +64,7 @@ async def until_turn_ended(driven: DrivenRuntime) -> None:
     [
         (
             DriverOptions(NAME, {"linger": True}, is_single_turn=True),
-            "it has done its one turn",
+            "its only turn is over",
         ),
         (
             DriverOptions(NAME, {"linger": True}, budget=1),
@@ -97,3 +98,14 @@ async def test_a_message_to_an_agent_that_is_not_up_counts_as_not_typed(
             await driven.deliver(parcel(1, "say: hello"), log, is_new=True)
 
     assert log.typed == 0
+
+
+async def test_a_message_that_is_held_back_counts_as_not_passed_on(tmp_path: Path) -> None:
+    async with started(tmp_path, DriverOptions(NAME)) as driven:
+        log = FakeLog(is_holding=True, typed=1)
+        claimed = replace(parcel(1, "say: hello"), step=Step.PASTED)
+
+        assert await driven.deliver(claimed, log, is_new=True) == Blocked()
+
+    assert log.typed == 0
+    assert ScriptedDriver.heard == []

@@ -12,10 +12,11 @@ import pytest
 
 from rookery.agents.demo import DEMO
 from rookery.clock import WallClock
+from rookery.model.errors import RuntimeUnreachable
 from rookery.model.facts import SessionId
 from rookery.ports.runtime import DriverOptions, Launch
 from rookery.ports.sightings import Finished
-from rookery.runtimes.driven import runtime
+from rookery.runtimes.driven import host_process, runtime
 from rookery.runtimes.driven.host_process import HostSite
 from rookery.runtimes.driven.runtime import DrivenRuntime
 from tests.support.scripted_driver import NAME, hosting, site_in
@@ -54,6 +55,15 @@ async def until_lost(driven: DrivenRuntime) -> Finished:
             if isinstance(each, Finished):
                 return each
     raise AssertionError
+
+
+async def test_a_host_that_ends_while_it_starts_is_not_waited_for(
+    site: HostSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_process, "_MODULE", "this")  # a module that prints and ends
+
+    with pytest.raises(RuntimeUnreachable, match="ended while it started"):
+        await start(DrivenRuntime(site, WallClock()), site)
 
 
 async def test_a_session_that_was_not_up_is_started_again_once(site: HostSite) -> None:

@@ -1,4 +1,4 @@
-"""When a box is emptied: only of words that were typed by Rookery and that nobody touched."""
+"""When Enter is pressed, and when a box is emptied: only of words that Rookery typed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import pytest
 
 from rookery.agents.claude.agent import CLAUDE
 from rookery.agents.claude.screen import read
+from rookery.model.errors import Occupied
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
+from rookery.model.obstacles import BlockedReason
 from rookery.model.screens import Screen, read_styled
 from rookery.runtimes.tmux import captures
 from rookery.runtimes.tmux.captures import PaneSnapshot
@@ -51,6 +53,63 @@ class FakeServer:
         return self.around
 
 
+def typist_at(
+    monkeypatch: pytest.MonkeyPatch, clock: FakeClock, around: PaneSnapshot
+) -> tuple[Typist, FakeServer]:
+    """Return a typist for a pane that looks like this, and the keys that it presses."""
+    server = FakeServer(around)
+    monkeypatch.setattr(captures, "look_around", server.look_around)
+    pane = Pane(SessionId("s"), CLAUDE, Place("rk_1", "%1", 1))
+    return Typist(server, pane, clock, typing=2.0, note_enter=lambda: None), server
+
+
+def after_one_enter(parcel: Parcel) -> PaneSnapshot:
+    """Return a pane with a draft in its box, after Enter was pressed once on a message."""
+    return PaneSnapshot(
+        screen("draft"),
+        in_mode=False,
+        is_synchronized=False,
+        typed_at=0,
+        pasted=parcel.receipt,
+        entered=parcel.receipt,
+        enters=1,
+    )
+
+
+async def test_enter_is_not_pressed_while_the_box_has_other_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = FakeClock()
+    parcel = Parcel(1, SessionId("s"), "what was pasted", Step.PASTED, clock.now())
+    typist, server = typist_at(monkeypatch, clock, after_one_enter(parcel))
+
+    with pytest.raises(Occupied) as refused:
+        await typist.submit(parcel)
+
+    assert refused.value.obstacle.code is BlockedReason.OTHER_TEXT
+    assert server.pressed == []
+
+
+@pytest.mark.parametrize(("unread", "presses"), [(3, 0), (0, 1), (None, 1)])
+async def test_enter_is_pressed_again_only_if_the_program_has_read_the_first_one(
+    monkeypatch: pytest.MonkeyPatch, unread: int | None, presses: int
+) -> None:
+    clock = FakeClock()
+    words = read(screen("draft")).box or ""
+    parcel = Parcel(1, SessionId("s"), words, Step.PASTED, clock.now())
+    typist, server = typist_at(monkeypatch, clock, after_one_enter(parcel))
+    monkeypatch.setattr(captures, "unread_bytes", lambda tty: unread)
+
+    if presses:
+        await typist.submit(parcel)
+    else:
+        with pytest.raises(Occupied) as refused:
+            await typist.submit(parcel)
+        assert refused.value.obstacle.code is BlockedReason.NOT_TAKEN
+
+    assert server.pressed == [line("send-keys", "-t", "%1", "Enter")] * presses
+
+
 @pytest.mark.parametrize(
     ("shown", "typed_after_s", "is_last_pasted", "is_cleared"),
     [
@@ -77,19 +136,15 @@ async def test_only_words_that_we_typed_and_no_person_touched_are_cleared(
     words = read(screen("draft")).box or ""
     parcel = Parcel(1, SessionId("s"), words, Step.SENDING, taken_up)
     typed_at = None if typed_after_s is None else taken_up + timedelta(seconds=typed_after_s)
-    server = FakeServer(
-        PaneSnapshot(
-            screen(shown),
-            in_mode=False,
-            is_synchronized=False,
-            typed_at=int(typed_at.timestamp()) if typed_at else 0,
-            pasted=parcel.receipt if is_last_pasted else "of other words",
-            entered="",
-        )
+    around = PaneSnapshot(
+        screen(shown),
+        in_mode=False,
+        is_synchronized=False,
+        typed_at=int(typed_at.timestamp()) if typed_at else 0,
+        pasted=parcel.receipt if is_last_pasted else "of other words",
+        entered="",
     )
-    monkeypatch.setattr(captures, "look_around", server.look_around)
-    pane = Pane(SessionId("s"), CLAUDE, Place("rk_1", "%1", 1))
-    typist = Typist(server, pane, clock, typing=2.0, note_enter=lambda: None)
+    typist, server = typist_at(monkeypatch, clock, around)
 
     cleared = await typist.clear(parcel)
 

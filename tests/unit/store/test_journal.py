@@ -4,10 +4,18 @@ from collections.abc import Iterable
 from functools import partial
 from sqlite3 import Connection, OperationalError
 
+import anyio
 import pytest
 
 from rookery.model.errors import CommitFailed, SessionUnknown
-from rookery.model.facts import Fact, SessionId, SessionStarted, TurnEnded, TurnStarted
+from rookery.model.facts import (
+    Fact,
+    SessionId,
+    SessionRenamed,
+    SessionStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from rookery.store import journal as journal_module
 from rookery.store import sessions
 from rookery.store.database import Database
@@ -243,7 +251,7 @@ async def test_an_entry_that_a_reader_chokes_on_is_parked_and_the_rest_goes_on(
         assert sessions.get(db, WORKER).activity == "idle"
 
     await database.read(look)
-    assert clumsy.seen == [1, 2, 3, 4, 5]
+    assert clumsy.seen == [1, 2, 3, 4, 4, 5]  # again, in a savepoint
 
 
 @pytest.mark.anyio
@@ -267,6 +275,55 @@ async def test_a_reader_that_fails_does_not_undo_or_repeat_what_the_others_wrote
         (row,) = db.execute("select reader, seq from parked").fetchall()
         assert tuple(row) == ("clumsy", 4)
         assert [each for each in rows(db) if each.endswith(" 4")] == ["first of 4", "last of 4"]
+
+    await database.read(look)
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("C5")
+async def test_readers_that_fail_together_lose_no_write_of_other_callers(
+    database: Database, clock: FakeClock
+) -> None:
+    readers = {name: Diary(chokes_on=4, writes=name).reader for name in ("one", "two")}
+    journal = Journal("here", clock, readers)
+    await journal.catch_up(database)
+    await database.write(partial(settle_in, journal=journal))
+
+    async with anyio.create_task_group() as tasks:
+        for fact in (TurnStarted(WORKER, "go"), TurnStarted(ANNA, "go"), TurnEnded(WORKER)):
+            tasks.start_soon(say, database, journal, fact)
+
+    def look(db: Connection) -> None:
+        assert parked(db) == [4, 4]
+        expected = [f"{name} of {seq}" for name in readers for seq in (1, 2, 3, 5, 6)]
+        assert rows(db) == expected
+
+    await database.read(look)
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("C5")
+async def test_a_reader_that_fails_on_another_ones_fact_alone_is_parked(
+    database: Database, clock: FakeClock
+) -> None:
+    def rename(db: Connection, entry: Entry) -> None:
+        if entry.fact.session == WORKER:
+            raise ZeroDivisionError
+        journal.append(db, SessionRenamed(entry.fact.session, "anna-2"))
+
+    clumsy = Diary(chokes_on=6, hears={SessionRenamed}, writes="clumsy")
+    renaming = Reader(frozenset({TurnStarted}), rename)
+    journal = Journal("here", clock, {"renaming": renaming, "clumsy": clumsy.reader})
+    await journal.catch_up(database)
+    await database.write(partial(settle_in, journal=journal))
+
+    await say(database, journal, TurnStarted(WORKER, "go"))
+    await say(database, journal, TurnStarted(ANNA, "go"))
+
+    def look(db: Connection) -> None:
+        found = db.execute("select reader, seq from parked order by seq").fetchall()
+        assert [tuple(row) for row in found] == [("renaming", 4), ("clumsy", 6)]
+        assert sessions.get(db, ANNA).name == "anna-2"
 
     await database.read(look)
 

@@ -238,7 +238,7 @@ def test_words_that_were_certainly_not_taken_fail_also_after_the_end_of_the_sess
 ) -> None:
     parcel = claim(db, journal, "Behind the last turn.")
     message_batches.move(db, parcel, Step.PASTED)
-    journal.append(db, SessionEnded(WORKER, "it has done its one turn", "completed"))
+    journal.append(db, SessionEnded(WORKER, "its only turn is over", "completed"))
     assert steps(db) == ["unsure"]
 
     assert message_batches.fail(db, parcel, reason="the session ends.")

@@ -168,6 +168,9 @@ BEFORE_HANDLES = 13
 BEFORE_STATISTICS = next(
     at for at, step in enumerate(STEPS) if step.name.endswith("_statistics.sql")
 )
+BEFORE_TURNS_IN_ORDER = next(
+    at for at, step in enumerate(STEPS) if step.name.endswith("_turns_in_order.sql")
+)
 BEFORE_LABELS = next(at for at, step in enumerate(STEPS) if "labels" in step.name)
 
 
@@ -249,3 +252,30 @@ def test_an_older_file_gets_daily_sums_of_all_that_is_known(
     assert (found.launched, found.found) == (2, 1)
     assert (found.by_status, found.total_seconds) == ({"failed": 2, "starting": 1}, 60)
     assert counters.read(file) == {("messages_written", ""): 1}
+
+
+def test_the_turns_of_an_older_file_are_kept_with_all_that_is_known_of_them(
+    file: sqlite3.Connection, path: Path, journal: Journal
+) -> None:
+    migrate(file, until=BEFORE_TURNS_IN_ORDER)
+    for name in ("one", "two"):
+        add_to_older(file, make(journal, name))
+    file.executescript("""
+        insert into turns (session, started_by, prompt, started_at, native_id, queued)
+            values ('one', 7, 'and this', '2026-11-03T10:02:00+00:00', 't1', 'waiting');
+        insert into turns values ('one', 5, 'go', 'Done.', 'failed',
+            '2026-11-03T10:00:00+00:00', '2026-11-03T10:01:00+00:00',
+            3, 10, 20, 300, 2, 't1', 'taken_in', 1, 100);
+        insert into turns (session, started_by, prompt, started_at)
+            values ('two', 6, 'go', '2026-11-03T10:00:00+00:00');
+    """)
+    before = turns_in(file)
+
+    migrate(file, path)
+
+    assert len(before) == 3
+    assert turns_in(file) == before
+
+
+def turns_in(db: sqlite3.Connection) -> list[dict[str, Any]]:
+    return [dict(row) for row in db.execute("select * from turns order by started_by")]

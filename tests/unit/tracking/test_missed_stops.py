@@ -146,6 +146,28 @@ async def test_a_transcript_tells_how_a_turn_ended(
 
 
 @pytest.mark.spec("A2", "C8")
+async def test_the_output_of_a_command_is_no_answer_to_the_command_after_it(
+    desk: Desk,
+) -> None:
+    await desk.tell(TurnStarted(S, "/compact", "a"), TurnEnded(S, "Compacted.", turn="a"))
+    desk.write({**OUTPUT, "content": "<local-command-stdout>Compacted</local-command-stdout>"})
+    await desk.tell(TurnStarted(S, "/compact be brief", "b"))
+    found = list[Fact]()
+
+    async def find_ending() -> None:
+        until = desk.clock.now() + timedelta(seconds=9)
+        found.extend(await missed_end(desk.database, desk.conversations, S, until=until))
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(find_ending)
+            await desk.clock.someone_sleeps()
+            desk.write(COMMAND, OUTPUT)  # the program is slow to write it
+
+    assert found == [TurnEnded(S, "Not enough messages.")]
+
+
+@pytest.mark.spec("A2", "C8")
 @pytest.mark.parametrize(
     ("lines", "prompt"),
     [

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from sqlite3 import Connection
 
+import anyio
 import pytest
 
 from rookery.agents.catalog import AGENTS
@@ -18,14 +20,27 @@ from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.hook_reader import HookReader
 from rookery.tracking.protocol_requests import ProtocolRequests
+from rookery.tracking.screen_reader import ScreenReader
+from rookery.tracking.screen_watch import ScreenWatch
 from rookery.tracking.stream_reports import StreamReports
 from rookery.tracking.transcript_reader import TranscriptReader
+from tests.support.fakes.database import ObservedDatabase
 from tests.support.fakes.stream_runtime import StreamRuntime
 from tests.support.rows import make
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("G6", "A11")]
 
 FIRST, NEXT = SessionId("first"), SessionId("next")
+
+
+class CountedName(str):
+    """The id of a session that counts how often it is worded."""
+
+    __slots__ = ("worded",)
+
+    def __repr__(self) -> str:
+        self.worded = getattr(self, "worded", 0) + 1
+        return super().__repr__()
 
 
 @pytest.fixture
@@ -80,6 +95,24 @@ async def test_tokens_without_a_cost_are_priced_by_the_model(streams: StreamRepo
 
     found = await streams.database.read(statistics.count)
     assert (found.cost, found.estimated_cost) == (120, 120)
+
+
+async def test_reports_are_worded_only_if_they_cannot_be_recorded(
+    streams: StreamReports, database: ObservedDatabase
+) -> None:
+    runtime, session = StreamRuntime(), CountedName(FIRST)
+    held = (database, streams.journal, runtime)
+    permissions = streams.requests.permissions
+    conversations = TranscriptReader({}, streams.journal.clock)
+    screens = ScreenReader(*held, AGENTS, conversations, permissions)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ScreenWatch(*held, screens, streams).watch)
+        runtime.tell(SessionId(session), SessionStarted(FIRST, "recorded"))
+        await database.rest()
+        tasks.cancel_scope.cancel()
+
+    found = await database.read(partial(sessions.get, session=FIRST))
+    assert (found.model, repr(session), session.worded) == ("recorded", "'first'", 1)
 
 
 async def test_texts_that_are_read_again_with_more_are_recorded_once(

@@ -194,6 +194,25 @@ async def test_what_a_turn_used_is_added_to_it_and_to_its_session(desk: Desk) ->
 
 
 @pytest.mark.anyio
+@pytest.mark.spec("G6")
+async def test_the_context_is_what_the_last_response_of_the_session_itself_had(
+    desk: Desk,
+) -> None:
+    await desk.turn("one", fresh=300, out=1)
+    await desk.turn("two", fresh=10, out=2, cache_read_input_tokens=100)
+    of_subagent = json.loads(line("sub", desk.clock.now(), fresh=900, out=1))
+    with desk.file.open("a") as file:
+        file.write(json.dumps({**of_subagent, "isSidechain": True}) + "\n")
+    await desk.read()
+    known = await desk.database.read(partial(sessions.get, session=S))
+
+    await desk.tell(facts.ConversationLeft(S, "clear"))
+
+    assert known.context_tokens == 112
+    assert (await desk.database.read(partial(sessions.get, session=S))).context_tokens == 0
+
+
+@pytest.mark.anyio
 @pytest.mark.spec("C8")
 async def test_when_its_model_last_answered_is_evidence(desk: Desk) -> None:
     await desk.turn("one", fresh=10, out=1)

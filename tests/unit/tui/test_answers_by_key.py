@@ -286,8 +286,9 @@ async def test_a_second_press_does_not_answer_twice(daemon: FakeDaemon) -> None:
 
 
 async def test_a_request_that_does_not_fit_is_shown_whole_before_it_is_answered(
-    daemon: FakeDaemon,
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(dialogs, "ARMING_DELAY_S", 3_600.0)
     script = "\n".join(f"step {number}" for number in range(60))
     daemon.ask("api", "r1", input={"command": f"{script}\nrm -rf /"})
     async with shown(daemon) as tui:
@@ -297,7 +298,7 @@ async def test_a_request_that_does_not_fit_is_shown_whole_before_it_is_answered(
         for _ in range(8):
             await tui.press("pagedown")
         assert "rm -rf /" in tui.text
-        await tui.pilot.pause(dialogs.ARMING_DELAY_S)
+        monkeypatch.setattr(dialogs, "ARMING_DELAY_S", 0.0)
         await tui.press("a")
         await tui.shows("Allowed")
 

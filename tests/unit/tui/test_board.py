@@ -160,6 +160,17 @@ def test_the_next_unread_session_is_found_also_before_the_selected_one() -> None
     assert it.next_unread("unknown") == "a"
 
 
+def test_a_session_that_needs_the_user_comes_before_failures_and_answers() -> None:
+    failed = {"status": "failed", "activity": None, "ended_at": "2026-11-01T00:00:00+00:00"}
+    asking = [made(name, activity="permission") for name in ("one", "two")]
+    it = board(*asking, made("failed", **failed), made("read", is_unread=True), made("b"))
+
+    assert it.next_unread("two") == "one"  # the failure is nearer
+    assert it.next_unread("failed") == "one"
+    it.sessions = {each: it.sessions[each] for each in ("two", "failed", "read")}
+    assert it.next_unread("two") == "failed"
+
+
 def test_an_action_applies_to_the_marked_sessions_else_to_the_selected() -> None:
     it = board(made("a"), made("b"), made("c"))
 

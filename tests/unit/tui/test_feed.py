@@ -127,3 +127,18 @@ def test_an_event_about_all_sessions_reads_all_of_them(followed: Followed) -> No
     followed.daemon.tell("deliveries-held", "")
 
     assert followed.sessions().ids is None
+
+
+def test_a_session_that_is_resumed_is_read_again_with_the_one_that_continues_it(
+    followed: Followed,
+) -> None:
+    followed.started()
+    followed.daemon.change("a", is_resumed=True)
+    followed.daemon.add("later", continues="a")
+    followed.daemon.tell("session-requested", "later")
+
+    news = followed.sessions()
+
+    assert news.ids == frozenset({"a", "later"})
+    assert news.listed is not None
+    assert {each.id: each.is_resumed for each in news.listed.sessions}["a"]

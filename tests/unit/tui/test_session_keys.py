@@ -346,6 +346,17 @@ async def test_a_terminal_that_cannot_be_given_away_is_said(daemon: FakeDaemon) 
         assert "This terminal cannot be given to another program." in tui.text
 
 
+async def test_no_text_is_asked_for_that_an_ended_session_cannot_get(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.add("api", ended_at="2026-11-01T00:00:00+00:00", status="failed")
+    async with shown(daemon, selected="api") as tui:
+        await tui.press("s")
+
+        assert "api has ended. Continue its conversation with r." in tui.text
+        assert len(tui.app.screen_stack) == 1
+
+
 async def test_an_ended_session_is_not_attached(daemon: FakeDaemon) -> None:
     daemon.add("api", ended_at="2026-11-01T00:00:00+00:00", status="failed")
     async with shown(daemon) as tui:

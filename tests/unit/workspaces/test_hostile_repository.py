@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -230,6 +231,64 @@ async def test_a_filter_of_the_user_is_applied(workshop: Workshop) -> None:
     assert repository.git("show", "HEAD:x.up") == "shout"
     assert removed.state is WorkspaceState.REMOVED
     assert not tree.path.exists()
+
+
+def filter_in_repository(workshop: Workshop) -> None:
+    """Commit files that a filter of the repository itself stores in another form."""
+    repository = workshop.repository
+    for key in ("clean", "smudge"):
+        repository.git("config", f"filter.crypt.{key}", "tr a-z n-za-m")
+    repository.git("config", "filter.crypt.required", "true")
+    repository.write(".gitattributes", "secret* filter=crypt\n")
+    repository.commit("secrets/secret ü.txt", "attack at dawn\n")
+
+
+def check_content_again(tree: GitFolder) -> None:
+    """Give the index the time of the files, so that git cannot rely on their time stamps."""
+    index = Path(tree.git("rev-parse", "--path-format=absolute", "--git-path", "index"))
+    at = min(each.lstat().st_mtime_ns for each in tree.path.rglob("*") if each.is_file())
+    os.utime(index, ns=(at, at))
+
+
+@pytest.mark.spec("L2", "L3", "K5")
+async def test_an_unchanged_file_with_a_filter_of_the_repository_is_not_counted(
+    workshop: Workshop,
+) -> None:
+    filter_in_repository(workshop)
+    check_content_again(workshop.repository)
+    folder = workshop.repository.path / "secrets"
+    async with workshop.kept():
+        session = await workshop.request("fix", folder=folder)
+        await workshop.until(session.id, WorkspaceState.READY)
+        assert session.workspace
+        assert session.workspace.uncommitted == 0
+        tree = workshop.repository.at(session.workspace.path)
+        check_content_again(tree)
+        found = await workshop.workspace(session.id)
+        assert found
+        repository = await open_worktree(workshop.worktrees.git, found)
+        assert (await position(repository, found)).dirty == 0
+
+        removed = await workshop.end("fix")
+
+    assert removed.state is WorkspaceState.REMOVED
+
+
+@pytest.mark.spec("L2", "L3", "K5")
+async def test_a_changed_file_with_a_filter_of_the_repository_is_counted(
+    workshop: Workshop,
+) -> None:
+    filter_in_repository(workshop)
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.write("secrets/secret ü.txt", "attack at dusk\n")  # of the same length
+        check_content_again(tree)
+        kept = await workshop.end("fix")
+
+    assert (kept.state, kept.reason) == (
+        WorkspaceState.KEPT,
+        "secrets/secret ü.txt not committed",
+    )
 
 
 @pytest.mark.spec("L1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -23,21 +22,6 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def workshop(database: ObservedDatabase, journal: Journal, tmp_path: Path) -> Workshop:
     return Workshop(database, journal, tmp_path)
-
-
-def replace_git(workshop: Workshop, script: str) -> None:
-    """Let a script run instead of git; ``$GIT`` is the real one."""
-    folder = workshop.folder / "bin"
-    folder.mkdir()
-    real = shutil.which("git")
-    program = folder / "git"
-    program.write_text(f"#!/bin/sh\nGIT={real}\n{script}\n")
-    program.chmod(0o755)
-    environment = {
-        **workshop.worktrees.environment,
-        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
-    }
-    object.__setattr__(workshop.worktrees, "git", Git(environment))
 
 
 def run_in(repository: GitFolder, script: str) -> None:
@@ -61,8 +45,7 @@ def is_clean(workshop: Workshop) -> bool:
 async def test_a_full_disk_fails_the_start_and_leaves_nothing(workshop: Workshop) -> None:
     (workshop.repository.path / "big").write_bytes(os.urandom(200_000))
     workshop.repository.commit("b.txt", "b\n")
-    replace_git(
-        workshop,
+    workshop.replace_git(
         'case "$*" in *"worktree add"*) ulimit -f 50; trap "" XFSZ;; esac\nexec $GIT "$@"',
     )
     async with workshop.kept():
@@ -107,7 +90,7 @@ async def test_a_killed_git_leaves_no_half_worktree_that_blocks_the_name(
 
 @pytest.mark.spec("L1")
 async def test_a_git_that_is_killed_by_a_signal_fails_the_start(workshop: Workshop) -> None:
-    replace_git(workshop, 'case "$*" in *"worktree add"*) kill -9 $$;; esac\nexec $GIT "$@"')
+    workshop.replace_git('case "$*" in *"worktree add"*) kill -9 $$;; esac\nexec $GIT "$@"')
     async with workshop.kept():
         session = await workshop.request("fix")
         await workshop.until(session.id, WorkspaceState.REMOVED)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -34,11 +35,19 @@ async def prepare(workshop: Workshop, **request: object) -> Landing:
     return await landing.prepare(workshop.worktrees.git, found, wanted)
 
 
-async def land(workshop: Workshop, **request: object) -> Landing:
+async def carry_out(workshop: Workshop, prepared: Landing) -> None:
     found = await workshop.until(await workshop.id_of("fix"), WorkspaceState.READY)
-    prepared = await prepare(workshop, **request)
     await landing.carry_out(workshop.worktrees.git, found, prepared)
+
+
+async def land(workshop: Workshop, **request: object) -> Landing:
+    prepared = await prepare(workshop, **request)
+    await carry_out(workshop, prepared)
     return prepared
+
+
+def commits_of(workshop: Workshop, *branches: str) -> list[str]:
+    return [workshop.repository.git("rev-parse", each) for each in branches]
 
 
 def diverge(workshop: Workshop, tree: GitFolder) -> None:
@@ -119,17 +128,50 @@ async def test_a_conflict_changes_nothing_and_names_the_files(
 ) -> None:
     tree.commit("a.txt", "theirs\n")
     workshop.repository.commit("a.txt", "ours\n")
-    before = [workshop.repository.git("rev-parse", each) for each in ("main", "rookery/fix")]
+    before = commits_of(workshop, "main", "rookery/fix")
 
     with pytest.raises(LandingConflict, match=r"a\.txt") as caught:
         await land(workshop, method=method)
 
     assert caught.value.details == {"files": "a.txt"}
-    after = [workshop.repository.git("rev-parse", each) for each in ("main", "rookery/fix")]
-    assert after == before
+    assert commits_of(workshop, "main", "rookery/fix") == before
     assert workshop.repository.git("status", "--porcelain") == ""
     assert tree.git("status", "--porcelain") == ""
     assert workshop.repository.git("worktree", "list").count("\n") == 1
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("method", list(LandMethod))
+async def test_a_conflict_commits_nothing_on_the_branch_of_the_worktree(
+    workshop: Workshop, tree: GitFolder, method: LandMethod
+) -> None:
+    tree.write("a.txt", "theirs\n")
+    tree.write("new.txt", "work\n")
+    workshop.repository.commit("a.txt", "ours\n")
+    before = commits_of(workshop, "main", "rookery/fix")
+    status = tree.git("status", "--porcelain")
+
+    with pytest.raises(LandingConflict):
+        await land(workshop, method=method, commit_message="all of it")
+
+    assert commits_of(workshop, "main", "rookery/fix") == before
+    assert tree.git("status", "--porcelain") == status
+
+
+@pytest.mark.spec("L3")
+async def test_a_base_that_moves_meanwhile_leaves_the_files_uncommitted(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tree.write("new.txt", "work\n")
+    prepared = await prepare(workshop, commit_message="all of it")
+    workshop.repository.commit("other.txt", "x\n")
+    before = commits_of(workshop, "main", "rookery/fix")
+
+    with pytest.raises(GitFailed, match="cannot lock ref"):
+        await carry_out(workshop, prepared)
+
+    assert commits_of(workshop, "main", "rookery/fix") == before
+    assert tree.git("status", "--porcelain") == "A  new.txt"
 
 
 @pytest.mark.spec("L3")
@@ -215,12 +257,150 @@ async def test_a_base_that_moves_meanwhile_is_not_overwritten(
     prepared = await prepare(workshop)
     moved = workshop.repository.commit("other.txt", "x\n")
     workshop.repository.git("update-ref", "refs/heads/main", moved)
-    found = await workshop.until(await workshop.id_of("fix"), WorkspaceState.READY)
 
     with pytest.raises(GitFailed, match="cannot lock ref"):
-        await landing.carry_out(workshop.worktrees.git, found, prepared)
+        await carry_out(workshop, prepared)
 
     assert workshop.repository.git("rev-parse", "main") == moved
+
+
+@pytest.mark.spec("L3")
+async def test_a_checkout_that_switches_to_another_branch_meanwhile_stays_as_it_is(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tree.commit("b.txt", "b\n")
+    prepared = await prepare(workshop)
+    workshop.repository.git("checkout", "--quiet", "-b", "other")
+    before = commits_of(workshop, "main", "other")
+
+    with pytest.raises(GitFailed, match="HEAD is now at refs/heads/other"):
+        await carry_out(workshop, prepared)
+
+    assert commits_of(workshop, "main", "other") == before
+    assert not (workshop.repository.path / "b.txt").exists()
+    workshop.repository.commit("c.txt", "nothing is left locked\n")
+
+
+@pytest.mark.spec("L3")
+async def test_a_checked_out_base_that_is_reset_meanwhile_is_not_moved(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    first = workshop.repository.git("rev-parse", "main")
+    workshop.repository.commit("bad.txt", "x\n", "a mistake")
+    tree.commit("b.txt", "b\n")
+    prepared = await prepare(workshop)
+    workshop.repository.git("reset", "--quiet", "--hard", first)
+
+    with pytest.raises(GitFailed, match="cannot lock ref"):
+        await carry_out(workshop, prepared)
+
+    assert workshop.repository.git("rev-parse", "main") == first
+    assert workshop.repository.git("status", "--porcelain") == ""
+
+
+@pytest.mark.spec("L3")
+async def test_a_base_that_is_checked_out_meanwhile_is_not_moved(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    workshop.repository.git("checkout", "--quiet", "-b", "elsewhere")
+    tree.commit("b.txt", "b\n")
+    prepared = await prepare(workshop)
+    workshop.repository.git("checkout", "--quiet", "main")
+
+    with pytest.raises(CommandRefused, match=r"main was checked out in .* meanwhile"):
+        await carry_out(workshop, prepared)
+
+    assert workshop.repository.git("status", "--porcelain") == ""
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("command", ["checkout -b other", "symbolic-ref HEAD refs/heads/other"])
+async def test_no_other_branch_can_be_checked_out_while_the_files_are_updated(
+    workshop: Workshop, tree: GitFolder, command: str
+) -> None:
+    tip = tree.commit("b.txt", "b\n")
+    workshop.replace_git(
+        f'case "$*" in read-tree*) $GIT {command} && touch ../switched;; esac\nexec $GIT "$@"'
+    )
+
+    await land(workshop)
+
+    assert not (workshop.repository.path.parent / "switched").exists()
+    assert workshop.repository.git("symbolic-ref", "HEAD") == "refs/heads/main"
+    assert workshop.repository.git("rev-parse", "main") == tip
+    assert workshop.repository.git("status", "--porcelain") == ""
+
+
+@pytest.mark.spec("L3")
+async def test_the_files_go_back_if_the_branch_cannot_be_moved_after_all(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tree.commit("b.txt", "b\n")
+    before = commits_of(workshop, "main", "rookery/fix")
+    # The transaction ends between the files and the commit, as it does on a full disk.
+    workshop.replace_git(
+        'case "$*" in update-ref*--stdin*) head -n 4 | $GIT "$@"; exit 1;; esac\nexec $GIT "$@"'
+    )
+
+    with pytest.raises(GitFailed):
+        await land(workshop)
+
+    assert commits_of(workshop, "main", "rookery/fix") == before
+    assert workshop.repository.git("status", "--porcelain") == ""
+    assert not (workshop.repository.path / "b.txt").exists()
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("hint", ["--assume-unchanged", "--skip-worktree"])
+async def test_a_change_that_git_was_told_to_overlook_stops_the_landing(
+    workshop: Workshop, tree: GitFolder, hint: str
+) -> None:
+    tree.commit("a.txt", "landed\n")
+    before = commits_of(workshop, "main")
+    workshop.repository.git("update-index", hint, "a.txt")
+    workshop.repository.write("a.txt", "my own work\n")
+
+    with pytest.raises(GitFailed, match="not uptodate"):
+        await land(workshop)
+
+    assert commits_of(workshop, "main") == before
+    assert (workshop.repository.path / "a.txt").read_text() == "my own work\n"
+
+
+@pytest.mark.spec("L3")
+async def test_a_file_that_becomes_a_folder_lands(workshop: Workshop, tree: GitFolder) -> None:
+    (tree.path / "a.txt").unlink()
+    tree.commit("a.txt/new.txt", "x\n")
+
+    await land(workshop)
+
+    assert (workshop.repository.path / "a.txt/new.txt").read_text() == "x\n"
+    assert workshop.repository.git("status", "--porcelain") == ""
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize(
+    ("mine", "landed", "pattern"),
+    [
+        (".env", ".env", ".env"),
+        ("build", "build/x", "build"),
+        ("out/log/x", "out", "out/log/*"),
+        ("cache/x/y", "cache/x/y", "cache/"),
+    ],
+)
+async def test_an_ignored_file_in_the_way_stops_the_landing(
+    workshop: Workshop, tree: GitFolder, mine: str, landed: str, pattern: str
+) -> None:
+    workshop.repository.write(".git/info/exclude", f"{pattern}\n")
+    tree.write(landed, "landed\n")
+    tree.git("add", "--force", landed)
+    tree.git("commit", "--quiet", "--message", "add it")
+    workshop.repository.write(mine, "my own work\n")
+
+    with pytest.raises(CommandRefused, match=f"{mine} in .* would be overwritten"):
+        await land(workshop)
+
+    assert (workshop.repository.path / mine).read_text() == "my own work\n"
 
 
 @pytest.mark.spec("L3")
@@ -231,8 +411,9 @@ async def test_another_branch_can_be_named(workshop: Workshop, tree: GitFolder) 
     await land(workshop, into="develop")
 
     assert workshop.repository.git("rev-parse", "develop") == tip
-    with pytest.raises(CommandRefused, match="There is no branch 'absent'"):
-        await land(workshop, into="absent")
+    for absent in ("absent", "main~0", "main@{0}", "../heads/main"):
+        with pytest.raises(CommandRefused, match=re.escape(f"There is no branch {absent!r}")):
+            await land(workshop, into=absent)
     with pytest.raises(CommandRefused, match="cannot land in itself"):
         await land(workshop, into="rookery/fix")
 

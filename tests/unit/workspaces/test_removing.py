@@ -1,20 +1,24 @@
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 
+import anyio
 import pytest
 
 from rookery.model.facts import WorkspacePruneRequested
 from rookery.model.workspaces import WorkspaceState
-from rookery.sessions import record_end
 from rookery.store import workspaces
 from rookery.store.journal import Journal
 from rookery.workspace_settings import WorkspaceSettings
+from rookery.workspaces.child_programs import ProgramOutput, ProgramRun
+from rookery.workspaces.git import Git
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.repositories import make_repository
-from tests.support.workshop import Workshop
+from tests.support.workshop import SOON, Workshop
 
 pytestmark = pytest.mark.anyio
 
@@ -44,8 +48,8 @@ async def test_the_worktree_of_a_lost_session_is_kept_until_it_is_checked_again(
     async with workshop.kept():
         tree = await workshop.make("fix")
         session = await workshop.id_of("fix")
-        end = partial(record_end.end, journal=workshop.journal, session=session, lost=True)
-        await workshop.database.write(partial(end, outcome="failed", reason="pane gone"))
+        await workshop.talk(session)
+        await workshop.finish(session, lost=True)
         kept = await workshop.until(session, WorkspaceState.KEPT, WorkspaceState.REMOVED)
         assert tree.path.exists()
 
@@ -60,6 +64,20 @@ async def test_the_worktree_of_a_lost_session_is_kept_until_it_is_checked_again(
 
     assert kept.reason == "its session was lost and can be resumed"
     assert removed.state is WorkspaceState.REMOVED
+
+
+@pytest.mark.spec("L3", "A10")
+async def test_the_worktree_of_a_lost_session_that_cannot_be_resumed_is_not_kept_for_it(
+    workshop: Workshop,
+) -> None:
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        session = await workshop.id_of("fix")
+        await workshop.finish(session, lost=True)  # it had no turn
+        removed = await workshop.until(session, WorkspaceState.KEPT, WorkspaceState.REMOVED)
+
+    assert (removed.state, removed.reason) == (WorkspaceState.REMOVED, "")
+    assert not tree.path.exists()
 
 
 @pytest.mark.spec("L3")
@@ -82,6 +100,92 @@ async def test_a_worktree_with_anything_uncommitted_is_kept(
     assert kept.state is WorkspaceState.KEPT
     assert kept.reason.endswith("not committed")
     assert tree.path.exists()
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("mark", ["--assume-unchanged", "--skip-worktree"])
+@pytest.mark.parametrize("changed", [False, True])
+async def test_a_change_that_git_was_told_to_overlook_counts(
+    workshop: Workshop, mark: str, *, changed: bool
+) -> None:
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.git("update-index", mark, "a.txt")
+        if changed:
+            tree.write("a.txt", "work")
+        (tree.path / "a.txt").touch()
+        done = await workshop.end("fix")
+
+    if changed:
+        assert (done.state, done.reason) == (WorkspaceState.KEPT, "a.txt not committed")
+    else:
+        assert done.state is WorkspaceState.REMOVED
+
+
+@pytest.mark.spec("L3")
+async def test_files_that_a_sparse_checkout_leaves_out_are_not_missed(
+    workshop: Workshop,
+) -> None:
+    workshop.repository.commit("part/b.txt", "b\n")
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.git("sparse-checkout", "set", "other")
+        assert not (tree.path / "part").exists()
+        removed = await workshop.end("fix")
+
+    assert removed.state is WorkspaceState.REMOVED
+
+
+IGNORED = ".env*\n*.sqlite\nnode_modules/\n*.log\n"
+
+
+@pytest.mark.spec("L3")
+async def test_an_ignored_file_that_is_only_there_keeps_a_worktree(workshop: Workshop) -> None:
+    workshop.repository.commit(".gitignore", IGNORED)
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.write(".env", "KEY=1\n")
+        tree.write("data.sqlite", "rows\n")
+        kept = await workshop.end("fix")
+
+    assert kept.state is WorkspaceState.KEPT
+    assert kept.reason == ".env, data.sqlite ignored by git and only there"
+
+
+@pytest.mark.spec("L3")
+async def test_ignored_folders_and_what_programs_make_go_with_a_worktree(
+    workshop: Workshop,
+) -> None:
+    workshop.repository.commit(".gitignore", IGNORED)
+    workshop.repository.write(".env", "KEY=1\n")
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.write("node_modules/a/index.js", "x\n")
+        tree.write("cache/.gitignore", "*\n")
+        tree.write("cache/entry", "x\n")
+        tree.write("run.log", "x\n")
+        tree.write(".env", "KEY=1\n")  # the same as in the checkout of the start
+        removed = await workshop.end("fix")
+
+    assert (removed.state, removed.reason) == (WorkspaceState.REMOVED, "")
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("changed", [False, True])
+async def test_an_ignored_file_of_the_set_up_counts_only_if_it_was_changed(
+    database: ObservedDatabase, journal: Journal, tmp_path: Path, *, changed: bool
+) -> None:
+    setup = ["sh", "-c", "echo PORT=1 > .env.local"]
+    settings = WorkspaceSettings.model_validate({"setup": setup})
+    workshop = Workshop(database, journal, tmp_path, settings)
+    workshop.repository.commit(".gitignore", IGNORED)
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        if changed:
+            tree.write(".env.local", "PORT=22\n")
+        done = await workshop.end("fix")
+
+    assert done.state is (WorkspaceState.KEPT if changed else WorkspaceState.REMOVED)
 
 
 @pytest.mark.spec("L3")
@@ -280,3 +384,62 @@ async def test_no_folder_outside_of_the_root_is_removed(
 
     assert precious.exists()
     assert "is not below" in kept.reason
+
+
+@pytest.mark.spec("L3")
+async def test_a_branch_that_moves_during_the_removal_is_not_deleted(
+    workshop: Workshop,
+) -> None:
+    async with workshop.kept():
+        await workshop.make("fix")
+    workshop.repository.git("checkout", "--quiet", "--detach")
+    work = workshop.repository.commit("b.txt", "work")
+    workshop.repository.git("checkout", "--quiet", "main")
+    move = f'(cd "{workshop.repository.path}" && $GIT update-ref refs/heads/rookery/fix {work})'
+    workshop.replace_git(f'case "$*" in *"update-ref -d"*) {move};; esac\nexec $GIT "$@"')
+    async with workshop.kept():
+        kept = await workshop.end("fix")
+
+    assert kept.state is WorkspaceState.KEPT
+    assert "cannot lock ref" in kept.reason
+    assert workshop.repository.git("rev-parse", "rookery/fix") == work
+
+
+@dataclass(frozen=True)
+class GitWithVisitor(Git):
+    """Git during whose check of a worktree a session comes to work there."""
+
+    come: Callable[[], Awaitable[object]]
+    checked: anyio.Event
+
+    async def run(self, program_run: ProgramRun) -> ProgramOutput:
+        if "status" in program_run.argv:
+            await self.come()
+        output = await Git.run(self, program_run)
+        if "ls-files" in program_run.argv:  # the last question about uncommitted files
+            self.checked.set()
+        return output
+
+
+@pytest.mark.spec("L3")
+async def test_a_worktree_that_is_used_again_during_its_check_is_not_kept(
+    database: ObservedDatabase, journal: Journal, tmp_path: Path
+) -> None:
+    workshop = Workshop(database, journal, tmp_path)
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+    tree.write("new.txt", "work")
+    session, checked = await workshop.id_of("fix"), anyio.Event()
+    come = partial(workshop.settle, "again", tree.path)
+    git = GitWithVisitor(workshop.worktrees.git.environment, come, checked)
+    workshop.worktrees = replace(workshop.worktrees, git=git)
+
+    async with workshop.kept():
+        await workshop.finish(session)
+        with anyio.fail_after(SOON):
+            await checked.wait()
+        await database.rest()
+        found = await workshop.workspace(session)
+
+    assert found
+    assert found.state is WorkspaceState.READY

@@ -76,7 +76,9 @@ def _read_usage(line: Line) -> Usage | None:
             used = Tokens(
                 fresh + read + written, token_count(usage, "output_tokens"), read, written
             )
-            return Usage(id_, datetime.fromisoformat(at), short_string(message, "model"), used)
+            context = 0 if line.get("isSidechain") else used.input + used.output
+            model = short_string(message, "model")
+            return Usage(id_, datetime.fromisoformat(at), model, used, context)
         case _:
             return None
 

@@ -51,7 +51,7 @@ def _read_usage(line: Line) -> Usage | None:
                 token_count(usage, "cached_input_tokens"),
                 token_count(usage, "cache_write_input_tokens"),
             )
-            return Usage(id_, datetime.fromisoformat(at), "", used)
+            return Usage(id_, datetime.fromisoformat(at), "", used, used.input + used.output)
         case _:
             return None
 

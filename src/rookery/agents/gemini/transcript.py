@@ -70,7 +70,9 @@ def _read_usage(line: Line) -> Usage | None:
                 token_count(usage, "output") + token_count(usage, "thoughts"),
                 token_count(usage, "cached"),
             )
-            return Usage(id_, datetime.fromisoformat(at), short_string(line, "model"), used)
+            context = used.input + used.output
+            model = short_string(line, "model")
+            return Usage(id_, datetime.fromisoformat(at), model, used, context)
         case _:
             return None
 

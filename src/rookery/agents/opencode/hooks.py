@@ -97,13 +97,17 @@ def _usage(payload: Payload, session: SessionId) -> Iterator[Fact]:
             # OpenCode reports a cost of 0 for a model whose price is unknown.
             dollars = cost if isinstance(cost, int | float) and cost > 0 else None
             micro = None if dollars is None else in_micro_dollars(dollars)
+            used_in, used_out = fresh + read + kept, written + thought
+            # Plugins of earlier versions do not say whose message it is.
+            is_own = payload.get("is_subagent") is False
             yield facts.UsageReported(
                 session,
-                fresh + read + kept,
-                written + thought,
+                used_in,
+                used_out,
                 micro,
                 cache_read=read,
                 cache_write=kept,
+                context=used_in + used_out if is_own else 0,
             )
         case _:
             pass

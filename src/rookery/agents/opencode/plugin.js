@@ -237,7 +237,7 @@ class Conversation {
     }
     if (!time.completed || !tokens || !this.current || this.counted.has(id)) return
     this.counted.add(id)
-    this.tell("Usage", { message_id: id, tokens, cost })
+    this.tell("Usage", { message_id: id, tokens, cost, is_subagent: sessionID !== this.current })
   }
 
   // From now on the last words are those of this message; what ended another one did not end all.

@@ -57,7 +57,7 @@ class RelayArguments(OnComputer):
         Field(min_length=1, max_length=MAX_MEMBERS, description="you are one of them anyway"),
     ]
     max_hops: Annotated[int, Field(ge=1, le=1_000)] | None = Field(
-        None, description="answers to answers before it falls silent"
+        None, description="relayed answers in a row before it falls silent"
     )
 
 
@@ -95,7 +95,8 @@ async def send_message(context: ToolContext, params: SendArguments) -> Sent:
     You are told here when the turn that took them has finished, or when it needs input or has
     ended. So end your turn: do not poll, do not sleep. With direct=true the two of you talk
     instead: each answer of the one is sent to the other, until close_link=true ends it.
-    With answer_to the message answers that question at once, instead of waiting behind it.
+    With answer_to the message answers that question at once, instead of waiting behind it; but
+    not what a session that started you asks.
     """
     if params.answer_to:
         return await _answer_to(context, params)
@@ -171,7 +172,7 @@ async def create_relay(context: ToolContext, params: RelayArguments) -> Relay:
     """Let sessions talk with one another and with you: what one answers reaches every other.
 
     Answers come as [name] (number) and then the words. It falls silent by itself after some
-    answers to answers; close_relay ends it. Do not poll it: end your turn.
+    relayed answers in a row; close_relay ends it. Do not poll it: end your turn.
     """
     members = [{"session": each.session_id, "name": each.name} for each in params.participants]
     if context.own is not None and context.own not in await _ids(context, params):

@@ -170,7 +170,7 @@ class AcpDriver:
             turn.take()
             answer = self._answer()
             turn_cost = self._reader.turn_cost if self._reader.reports_cost else None
-            if used := used_in(response, turn_cost):
+            if used := used_in(response, turn_cost, self._reader.context):
                 self._context.report(used)
             is_cut_off = turn.is_interrupted or self._client.stopped_at_refusal
             over = turn_over(response.stop_reason, answer, is_cut_off=is_cut_off)

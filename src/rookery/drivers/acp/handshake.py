@@ -40,7 +40,7 @@ AUTH_REQUIRED = -32000
 REPLAY_QUIET_SECONDS, REPLAY_SECONDS = 0.3, 10.0
 
 
-#: Questions may be asked as forms, but not as an address that the person shall open.
+#: Questions may be asked as forms, but not as an address for the person to open.
 _FORMS = ElicitationCapabilities(form=ElicitationFormCapabilities())
 
 

@@ -29,8 +29,8 @@ def turn_over(stop_reason: str, answer: str, *, is_cut_off: bool) -> TurnOver:
     return TurnOver(answer)
 
 
-def used_in(response: PromptResponse, turn_cost: int | None) -> Used | None:
-    """Return the tokens of a turn; ``None`` if the agent does not report them.
+def used_in(response: PromptResponse, turn_cost: int | None, context: int) -> Used | None:
+    """Return the tokens of a turn and the context; ``None`` if the agent reports neither.
 
     The protocol's field is a draft; older agents report the same in ``_meta``. ``turn_cost``
     is what an agent that reports its costs at once has reported in this turn.
@@ -40,10 +40,10 @@ def used_in(response: PromptResponse, turn_cost: int | None) -> Used | None:
         found = usage.input_tokens + cached, usage.output_tokens + (usage.thought_tokens or 0)
     else:
         found = _in_meta(response.field_meta or {})
-    if not any(found):
+    if not any((*found, context)):
         return None
     cost = None if turn_cost is None else 0
-    return Used(*found, cost, turn_cost=turn_cost)
+    return Used(*found, cost, turn_cost=turn_cost, context=context)
 
 
 def _in_meta(meta: Mapping[str, Any]) -> tuple[int, int]:

@@ -73,6 +73,7 @@ class UpdateReader:
         self.has_failed = False  #: whether the agent says that its turn has failed
         self.reports_cost = False
         self.turn_cost = 0  #: what was reported since the turn began, in micro-dollars
+        self.context = 0  #: tokens in the context of the conversation; 0 if not reported
         self._chunks: list[str] = []
         self._chunk_of: tuple[type[TextAdded | ThoughtAdded], str | None] = (TextAdded, None)
         self._calls: dict[str, AcpCall] = {}
@@ -119,6 +120,7 @@ class UpdateReader:
             case ConfigOptionUpdate():
                 yield from self._read_settings(update.config_options)
             case UsageUpdate():
+                self.context = update.used
                 yield from self._read_cost(update)
             case SessionInfoUpdate(field_meta=dict(meta)) if self._failure_sign:
                 self.has_failed = self.has_failed or _holds(meta, self._failure_sign)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rookery.drivers.host_files import read_process
-from rookery.model.errors import RuntimeFailed
+from rookery.model.errors import RuntimeFailed, RuntimeUnreachable
 from rookery.ports.clock import Clock
 from rookery.processes import Process, find_newest, is_running
 
@@ -71,7 +71,11 @@ def read_key(site: HostSite) -> str:
 
 
 async def start_host(site: HostSite, clock: Clock) -> None:
-    """Start a host, and wait until it listens. Raises ``RuntimeFailed``."""
+    """Start a host, and wait until it listens.
+
+    Raises ``RuntimeFailed``; ``RuntimeUnreachable`` if the host ended meanwhile, as when it was
+    killed: another attempt may succeed.
+    """
     try:
         await asyncio.to_thread(_run, site)
     except (OSError, subprocess.SubprocessError) as error:
@@ -79,6 +83,10 @@ async def start_host(site: HostSite, clock: Clock) -> None:
     try:
         async with asyncio.timeout(START_TIMEOUT_SECONDS):
             while not is_listening(site):
+                if not await asyncio.to_thread(find_host, site):
+                    raise RuntimeUnreachable(
+                        f"the driver host ended while it started. See {site.log}"
+                    )
                 await clock.sleep(RETRY_SECONDS)
     except TimeoutError:
         raise RuntimeFailed(f"the driver host does not answer. See {site.log}") from None

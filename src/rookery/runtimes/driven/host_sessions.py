@@ -6,9 +6,10 @@ import logging
 from pathlib import Path
 
 from rookery.drivers import commands
-from rookery.drivers.event_file import SUFFIX, path_of
+from rookery.drivers.event_file import SUFFIX, EventReader, path_of, tells_of_agent
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
+from rookery.runtimes.driven.followed import Followed
 from rookery.runtimes.driven.host_connection import HostConnection, HostGone
 
 _log = logging.getLogger(__name__)
@@ -27,10 +28,17 @@ class HostSessions:
         self._is_listed = False  #: the host itself has answered
 
     async def find(self) -> frozenset[SessionId]:
-        """Return the sessions; of a host that does not answer, those with an event file."""
+        """Return the sessions; of a host that does not answer, those with an event file.
+
+        Without a host, a session whose agent was not up is none: it is started again.
+        """
         running = await self._list()
         self._is_listed = running is not None
-        left = (each.stem for each in self._folder.glob(f"*{SUFFIX}"))
+        left = (
+            path.stem
+            for path in self._folder.glob(f"*{SUFFIX}")
+            if running is None or path.stem in running or tells_of_agent(path)
+        )
         self._found = frozenset(map(SessionId, (*(running or ()), *left)))
         return self._found
 
@@ -46,6 +54,14 @@ class HostSessions:
         """End a session that the daemon does not know, and delete its event file."""
         await self._host.ask(commands.Release(session))
         path_of(self._folder, session).unlink(missing_ok=True)
+
+    async def end_left(self, session: SessionId) -> None:
+        """End an agent that an earlier host has left before it was up: it is started again."""
+        path = path_of(self._folder, session)
+        if path.exists() and session not in await self.list_sessions():
+            left = Followed(session, EventReader(path))
+            left.take(left.events.read())
+            left.kill()
 
     async def is_gone(self, session: SessionId) -> bool:
         """Return whether the host does not have a session.

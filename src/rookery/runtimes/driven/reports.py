@@ -97,9 +97,8 @@ def _report(event: Event, session: SessionId, entry: EventEntry, folder: str) ->
             told["native_id"] = NativeId(native_id) if native_id else None
         case events.ModeChanged(mode):
             told["permission_mode"] = mode
-        case events.ProcessStarted(pid):
-            process = Process.of(pid)
-            told["process"] = process.key if process else None
+        case events.ProcessStarted() as started:
+            told["process"] = _process_key(started)
         case events.Used(total_cost=total):
             told["total_cost"] = total
         case events.ToolEnded(files=paths):
@@ -118,6 +117,13 @@ def _report(event: Event, session: SessionId, entry: EventEntry, folder: str) ->
     )
 
 
+def _process_key(started: events.ProcessStarted) -> str | None:
+    """Return the pid and start time of a program; none if it has ended."""
+    if started.process is None and (found := Process.of(started.pid)):
+        return found.key
+    return started.process or None
+
+
 def _facts(event: Event, session: SessionId, folder: str) -> list[Fact]:  # noqa: C901, PLR0911 - a table
     match event:
         case events.Up(_, model, path):
@@ -129,8 +135,8 @@ def _facts(event: Event, session: SessionId, folder: str) -> list[Fact]:  # noqa
             return [facts.ToolCalled(session, tool, argument)]
         case events.ToolEnded(call_id, tool, subagent=subagent):
             return [facts.ToolUsed(session, tool, "", subagent, call_id, folder)]
-        case events.Used(input_tokens, output_tokens, cost):
-            return [facts.UsageReported(session, input_tokens, output_tokens, cost)]
+        case events.Used(used_in, used_out, cost, context=context):
+            return [facts.UsageReported(session, used_in, used_out, cost, context=context)]
         case events.ModelChanged(model):
             return [facts.ModelChosen(session, model)]
         case events.Noticed(what, detail):
@@ -145,6 +151,7 @@ def _facts(event: Event, session: SessionId, folder: str) -> list[Fact]:  # noqa
             events.TextAdded()
             | events.ThoughtAdded()
             | events.ProcessStarted()
+            | events.ProcessesNoted()
             | events.CommandStarted()
             | events.FileChanged()
             | events.PlanChanged()

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from rookery import supervise
 from rookery.drivers import commands
 from rookery.drivers.event_file import EventReader, path_of
-from rookery.drivers.events import CommandStarted
 from rookery.model.errors import NoTerminal, RuntimeFailed, RuntimeUnreachable, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
@@ -36,8 +35,8 @@ from rookery.ports.sightings import (
     AgentAsked,
     AgentStoppedAsking,
     Finished,
-    Reported,
     Sighting,
+    StartLost,
 )
 from rookery.ports.terminal import Terminal
 from rookery.runtimes.driven.followed import Followed
@@ -45,7 +44,6 @@ from rookery.runtimes.driven.host_connection import HostConnection, HostGone, Pr
 from rookery.runtimes.driven.host_process import HostSite
 from rookery.runtimes.driven.host_sessions import HostSessions
 from rookery.runtimes.driven.launches import start_command
-from rookery.runtimes.driven.reports import read_entries
 from rookery.runtimes.driven.sighting_queue import SightingQueue
 
 _log = logging.getLogger(__name__)
@@ -56,7 +54,7 @@ NAME = "driven"
 #: Seconds between two checks whether the driver host still runs.
 CHECK_INTERVAL_SECONDS = 2.0
 
-#: How often in a row the host must not list a session before that is lost.
+#: Consecutive lists of the host without a session after which the session is lost.
 MAX_MISSES = 2
 
 _SIGNALS = {StopMethod.TERMINATE: signal.SIGTERM, StopMethod.KILL: signal.SIGKILL}
@@ -68,18 +66,19 @@ class DrivenRuntime:
     def __init__(
         self, site: HostSite, clock: Clock, silence_seconds: float = commands.SILENCE_SECONDS
     ) -> None:
-        """``silence_seconds``: without an event in a turn, until that is reported."""
+        """``silence_seconds``: how long a turn may have no event before that is reported."""
         self.silence_seconds = silence_seconds
         self._site = site
         self._clock = clock
         self._followed: dict[SessionId, Followed] = {}
+        self._restarted: set[SessionId] = set()  #: that the supervisor starts again
         self._sightings = SightingQueue()
         self._host = HostConnection(site, clock, grown=self._note_growth, lost=self._read_all)
         self.sessions = HostSessions(site.events, self._host)
 
     @property
     def trouble(self) -> str:
-        """Why the driver host cannot be asked although it runs; empty if it can."""
+        """Why a running driver host does not answer; empty if it does."""
         return self._host.trouble
 
     def holds(self, session: SessionId) -> bool:
@@ -88,8 +87,8 @@ class DrivenRuntime:
     def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
         """Return the session whose agent or command is one of these processes.
 
-        The event files are read first: a command may ask at once. ``PID:`` is a process that
-        has ended, and leads the terminal session of what it has left.
+        The event files are read first: a command may call as soon as it has started. A key
+        ``PID:``, without a start time, is an ended process whose terminal session has others.
         """
         self._read_all()
         for key in lineage:
@@ -103,8 +102,8 @@ class DrivenRuntime:
         return None
 
     async def keep(self) -> None:
-        """Notice that the driver host is gone, and with it the sessions. Runs for ever."""
-        name = "Looking at the driver host"
+        """Check regularly that the driver host has the sessions. Runs forever."""
+        name = "Checking the driver host"
         try:
             await supervise.every(
                 CHECK_INTERVAL_SECONDS, self._check, name=name, clock=self._clock
@@ -113,9 +112,9 @@ class DrivenRuntime:
             await self._host.close()
 
     async def _check(self) -> None:
-        """End the sessions that the host does not have any more.
+        """End or restart the sessions that the host no longer has.
 
-        That it cannot be asked proves nothing: it is asked again, and the sessions stay.
+        If the host does not answer, the sessions stay and the next check asks again.
         """
         live = [each for each in self._followed.values() if not each.is_over]
         if not (live or self._host.trouble):
@@ -134,27 +133,32 @@ class DrivenRuntime:
                 await self._go_on_without_host(each, reason)
 
     async def _go_on_without_host(self, followed: Followed, reason: str) -> None:
-        """Start a session again that was not up yet; end any other as lost."""
+        """Restart a session whose agent was not up yet; end any other as lost."""
         self._read(followed)
         if followed.is_up or followed.is_over or followed.is_restarted:
             self._lose(followed, reason)
-        elif followed.start:  # else the supervisor is about to start it
-            followed.is_restarted = True
-            followed.kill()
-            _log.warning("Session %s is started again: %s.", followed.session, reason)
+            return
+        _log.warning("Session %s is started again: %s.", followed.session, reason)
+        followed.is_restarted = True
+        followed.kill()
+        if followed.start:
             await self._start(followed.start, instead_of=followed)
+        elif self._followed.pop(followed.session, None):  # an earlier daemon has started it
+            self._restarted.add(followed.session)
+            self._sightings.add(StartLost(followed.session))
 
     def _lose(self, followed: Followed, reason: str) -> None:
         """End a session that is gone, unless its last event says how it ended."""
         self._read(followed)
         if not followed.is_over:
-            followed.is_over = True
+            followed.is_over = followed.is_lost = True
             self._sightings.add(Finished(followed.session, "failed", reason, lost=True))
 
     def watch(self) -> AsyncIterator[Sighting]:
         return self._sightings.watch()
 
     async def start(self, launch: Launch) -> HeldProgram:
+        await self.sessions.end_left(launch.session)
         await self._start(start_command(launch, self.silence_seconds))
         return _held(launch.session)
 
@@ -168,9 +172,10 @@ class DrivenRuntime:
             return
         # The host may have begun a new file: it is read from its beginning.
         reader = EventReader(path_of(self._site.events, session))
-        self._followed[session] = Followed(session, reader, start.folder, start)
-        self._followed[session].is_restarted = instead_of is not None
-        self._read(self._followed[session])
+        followed = Followed(session, reader, start.folder, start)
+        followed.is_restarted = instead_of is not None or session in self._restarted
+        self._followed[session] = followed
+        self._read(followed)
 
     async def find(self) -> Mapping[str, HeldProgram]:
         """Return the sessions of the host, and those of which it left an event file."""
@@ -179,7 +184,7 @@ class DrivenRuntime:
     async def adopt(
         self, session: SessionId, agent: Agent, program: RuntimeHandle | SurvivingProcess
     ) -> None:
-        """Follow a session, also if the host cannot be asked whether it has it."""
+        """Follow a session, even if the host does not answer whether it has it."""
         if isinstance(program, SurvivingProcess):
             raise RuntimeFailed("without its driver host, nothing can be done with it.")
         if program.runtime != NAME:
@@ -209,15 +214,9 @@ class DrivenRuntime:
         except OSError as error:
             _log.warning("The events of %s cannot be read: %s", followed.session, error)
             return
-        followed.commands.update(
-            each.event.process for each in entries if isinstance(each.event, CommandStarted)
-        )
-        sightings = [*read_entries(entries, followed.session, folder=followed.folder)]
+        sightings = followed.take(entries)
         settled = {each.request for each in sightings if isinstance(each, AgentStoppedAsking)}
         for each in sightings:
-            followed.is_over = followed.is_over or isinstance(each, Finished)
-            if isinstance(each, Reported):
-                followed.note(each)
             if not (isinstance(each, AgentAsked) and each.request in settled):
                 self._sightings.add(each)
 
@@ -226,12 +225,14 @@ class DrivenRuntime:
             try:
                 await self._host.ask(commands.Release(session))
             except HostGone:
+                followed.is_lost = True
+            if followed.is_lost:  # another host knows nothing of what that one has left
                 followed.kill()
             self._followed.pop(session, None)
         path_of(self._site.events, session).unlink(missing_ok=True)
 
     async def retire(self) -> None:
-        """End the host if it has no sessions."""
+        """Ask the host to exit if it has no sessions."""
         try:
             await self._host.ask(commands.Retire())
         except RuntimeFailed:
@@ -244,9 +245,11 @@ class DrivenRuntime:
             raise WordsRefused("it is empty.")
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
-        """Pass a message on. The host passes each receipt on once, however often it is sent."""
+        """Send a message to the host, which passes each receipt to the agent only once."""
         self._require(parcel.recipient)
         if not await log.may_submit():
+            if is_new:
+                await log.note_untyped()  # it may be withdrawn meanwhile
             return Blocked()
         if parcel.step is Step.SENDING:
             await log.note_typed()

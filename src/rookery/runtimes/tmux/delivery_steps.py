@@ -25,8 +25,8 @@ from rookery.ports.deliveries import (
     Unknown,
 )
 
-#: Seconds after which a message that was typed and never appeared is given up: a program may
-#: hang for long, and then continue.
+#: Seconds after which a pasted message that never appeared becomes unsure. It is long because a
+#: program may hang and then continue.
 LOST_AFTER_S = 600.0
 
 #: Seconds for pasted text to appear in the input box.
@@ -38,14 +38,14 @@ ENTER_TIMEOUT_S = 2.0
 #: Seconds after a paste from which text that never appeared may have been discarded.
 DISCARDED_AFTER_S = 5.0
 
-#: How often the same message is pasted at most. It is pasted again only if the program has read
+#: Maximum pastes of one message. It is pasted again only if the program has read
 #: the first paste and shows an empty box, so that the text cannot have been submitted.
 MAX_PASTES = 2
 
 _HIDDEN = Obstacle(BlockedReason.HIDDEN, "something else is on its screen.")
-_NOT_SHOWN = Obstacle(BlockedReason.NOT_SHOWN, "its box does not show them yet.")
+_NOT_SHOWN = Obstacle(BlockedReason.NOT_SHOWN, "its box does not show the text yet.")
 _DISCARDED = f"it was typed {MAX_PASTES} times, and its box has not shown it."
-_REFUSED = Obstacle(BlockedReason.REFUSED, "its box still shows words that it refused.")
+_REFUSED = Obstacle(BlockedReason.REFUSED, "its box still shows a text that it refused.")
 
 
 class DeliveryState(Enum):
@@ -55,7 +55,7 @@ class DeliveryState(Enum):
     WITH_AGENT = auto()  #: Enter was pressed on it; the screen cannot show more
     NOT_SHOWN = auto()  #: it was typed, and does not show yet
     LEFT_BOX = auto()  #: Enter was pressed on it, and it is gone from the box
-    REMOVED = auto()  #: it was in the box, and is gone although Rookery did not press Enter
+    REMOVED = auto()  #: it has left the box without an Enter of Rookery's
     NOT_TYPED = auto()  #: it was never typed
     HIDDEN = auto()  #: a dialog or a person's draft is in the way; check again later
 
@@ -75,7 +75,7 @@ class Typing(Protocol):
         ...
 
     async def was_discarded(self, parcel: Parcel) -> bool:
-        """Return whether the program has read the pasted text, and thrown it away.
+        """Return whether the program has read the pasted text and discarded it.
 
         That is so if it has no unread input, its box is visible and empty, it is idle, its
         screen is steady, and no person has typed since.
@@ -122,7 +122,7 @@ class TypedDelivery:
     pause_s: float  #: seconds between a paste and Enter
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
-        """Advance the delivery by a step: what was done before is not done again."""
+        """Take the next step of a delivery; steps that were completed are not repeated."""
         if parcel.refused:
             return await self._remove_refused(parcel)
         return await (self._begin(parcel, log) if is_new else self._resume(parcel, log))

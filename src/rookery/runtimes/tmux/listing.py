@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rookery.runtimes.tmux.places import Place
 from rookery.runtimes.tmux.protocol import line
-from rookery.runtimes.tmux.server import HUB, Server
+from rookery.runtimes.tmux.server import HUB, HUB_MARK, Server
 
 #: The pane option that holds the name under which the pane was created.
 _OPTION = "@rookery-name"
@@ -22,7 +22,12 @@ _OURS = re.compile(r"rk_[0-9a-zA-Z-]{1,8}")
 
 PREFIX = "rk_"
 
-_LISTED = f"#{{pane_id}} #{{pane_pid}} #{{window_id}} x#{{{_OPTION}}} #{{session_name}}"
+#: Whether a pane runs the hub's own program, wherever a person has moved it.
+_IS_HUB = f"#{{m:*{HUB_MARK}*,#{{pane_start_command}}}}"
+
+_LISTED = (
+    f"#{{pane_id}} #{{pane_pid}} #{{window_id}} x#{{{_OPTION}}} {_IS_HUB} #{{session_name}}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,7 @@ class PaneRow:
     pid: int
     window: str
     mark: str  #: the name under which it was created, if the pane stores one
+    is_hub: bool  #: it runs no agent, but the hub's program
     session: str  #: the current name of the tmux session
 
     @property
@@ -46,9 +52,10 @@ async def list_rows(server: Server) -> list[PaneRow]:
 
 
 def _read(text: str) -> PaneRow:
-    pane, pid, window, mark, session = text.split(" ", 4)
-    mark = mark.removeprefix("x")
-    return PaneRow(pane, int(pid), window, mark if _OURS.fullmatch(mark) else "", session)
+    pane, pid, window, option, hub, session = text.split(" ", 5)
+    mark = option.removeprefix("x")
+    mark = mark if _OURS.fullmatch(mark) else ""
+    return PaneRow(pane, int(pid), window, mark, hub == "1" and not mark, session)
 
 
 def places(rows: Iterable[PaneRow]) -> dict[str, Place]:
@@ -56,9 +63,14 @@ def places(rows: Iterable[PaneRow]) -> dict[str, Place]:
     places: dict[str, Place] = {}
     # Marked panes first: a person may have split a window, and the new pane has no mark.
     for row in sorted(rows, key=lambda row: not row.mark):
-        if row.mark or row.session.startswith(PREFIX):
+        if row.mark or (row.session.startswith(PREFIX) and not row.is_hub):
             places.setdefault(row.mark or row.session, row.place)
     return places
+
+
+def is_empty(rows: Iterable[PaneRow]) -> bool:
+    """Return whether the server holds only the hub."""
+    return all(row.is_hub or (row.session == HUB and not row.mark) for row in rows)
 
 
 def is_there(rows: Iterable[PaneRow], place: Place) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
@@ -42,8 +41,6 @@ from rookery.runtimes.tmux.server import ServerSite
 from rookery.runtimes.tmux.terminal import press_in_turn
 from rookery.runtimes.tmux.typist import Typist
 from rookery.runtimes.tmux.user_servers import ForeignServer, list_panes
-
-_log = logging.getLogger(__name__)
 
 #: Seconds between two checks for a message that was just typed.
 TYPED_INTERVAL_SECONDS = 0.1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import signal
 import sys
@@ -41,13 +40,11 @@ from rookery.runtimes.tmux.output_activity import PaneActivity
 from rookery.runtimes.tmux.panes import Chore, Pane
 from rookery.runtimes.tmux.places import Place
 from rookery.runtimes.tmux.protocol import Event, Notice, Output, Paused, line
-from rookery.runtimes.tmux.server import HUB, Server, ServerSite
+from rookery.runtimes.tmux.server import Server, ServerSite
 from rookery.runtimes.tmux.server_options import SIZE
 from rookery.runtimes.tmux.suspended import SuspendedPrograms
 from rookery.runtimes.tmux.terminal import PaneTerminal, press_in_turn
 from rookery.runtimes.tmux.typist import Typist
-
-_log = logging.getLogger(__name__)
 
 #: Seconds between the two checks after which a pane counts as gone.
 SECOND_CHECK_SECONDS = 0.3
@@ -226,7 +223,7 @@ class TmuxRuntime:
             rows = await listing.list_rows(self.server)
         except RuntimeFailed:
             return  # unknown: it may hold agents
-        if all(row.session == HUB and not row.mark for row in rows):
+        if listing.is_empty(rows):
             await self.server.end()
 
     def _launch_file(self, session: SessionId) -> Path:

@@ -11,9 +11,10 @@ import asyncio
 import logging
 import os
 import re
+import select
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import Protocol
 from rookery import supervise
 from rookery.model.errors import RuntimeFailed, RuntimeUnreachable, TmuxUnusable
 from rookery.ports.clock import Clock
-from rookery.processes import Process
+from rookery.processes import Process, find_newest, send_signal
 from rookery.runtimes.tmux import sockets
 from rookery.runtimes.tmux.control import ControlClient, TmuxGone
 from rookery.runtimes.tmux.protocol import Event, line
@@ -32,6 +33,10 @@ _log = logging.getLogger(__name__)
 
 HUB = "rookery"
 
+#: Keeps the hub's own window alive, and prints nothing. Its mark tells it from a person's cat.
+HUB_MARK = "rookery-hub"
+HUB_PROGRAM = ("env", f"{HUB_MARK}=1", "cat")
+
 #: Seconds for each batch of commands.
 COMMAND_TIMEOUT_SECONDS = 5.0
 
@@ -40,6 +45,12 @@ RECONNECT_SECONDS = (0.05, 2.0)
 
 #: Seconds between two checks of the socket's file.
 SOCKET_CHECK_SECONDS = 2.0
+
+#: What tmux prints if its server closes the connection, as one does that is about to exit.
+SERVER_EXITS = "server exited unexpectedly"
+
+#: Seconds for such a server to exit by itself.
+SERVER_EXIT_SECONDS = 1.0
 
 OLDEST_VERSION = (3, 2)
 
@@ -196,11 +207,26 @@ def start_server(site: ServerSite) -> None:
     except OSError as error:  # a full or read-only disk
         raise RuntimeFailed(f"tmux cannot be configured: {error}") from error
     width, height = SIZE.split("x")
-    # The hub's own window keeps the session alive, and prints nothing.
-    hub = ("new-session", "-d", "-s", HUB, "-x", width, "-y", height, "cat")
+    hub = ("new-session", "-d", "-s", HUB, "-x", width, "-y", height, *HUB_PROGRAM)
     created = _run(site, "-f", str(configuration), *hub)
     if created.returncode and not _has_hub(site):
+        if SERVER_EXITS in created.stderr:
+            _end_exiting_server(site, words)
         raise RuntimeFailed(f"tmux could not be started: {created.stderr.strip()}")
+
+
+def _end_exiting_server(site: ServerSite, words: Collection[str]) -> None:
+    """Kill a server that has closed its panes, but waits for ever for a client to leave.
+
+    Such a client is suspended, or cannot write to its terminal. Until the server exits, no
+    other can be started on the socket.
+    """
+    select.select([], [], [], SERVER_EXIT_SECONDS)
+    if SERVER_EXITS not in _run(site, "has-session").stderr:
+        return
+    if (pid := find_newest(words)) and (server := Process.of(pid)):
+        _log.warning("tmux (pid %d) does not exit; it is killed.", pid)
+        send_signal(server, (), signal.SIGKILL)
 
 
 def _has_hub(site: ServerSite) -> bool:

@@ -25,19 +25,19 @@ from rookery.runtimes.tmux.delivery_steps import (
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.server import AnyServer
 
-#: Minimum seconds between two times that the same box is emptied.
+#: Minimum seconds between two clearings of the same box.
 CLEARING_GAP_S = 2.0
 
 #: Seconds after which a command list is taken to match the complete text.
 LIST_TIMEOUT_S = 3.0
 
-#: How often Enter is pressed on the same message at most.
+#: Maximum presses of Enter for one message.
 MAX_ENTERS = 3
 
-#: Seconds without a screen change from which a box that stays empty has discarded a paste.
+#: Seconds without output after which an empty box is taken to have discarded the paste.
 DISCARD_STEADY_S = 3.0
 
-_UNREAD = "it has not read the keys yet that were pressed before."
+_UNREAD = "it has not read the earlier keys yet."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Typist:
             around, view = await self._survey()
             self._require_free_pane(around, view)
             if not self._is_discarded(parcel, around, view):
-                raise Occupied(BlockedReason.NOT_SHOWN, "its box does not show them yet.")
+                raise Occupied(BlockedReason.NOT_SHOWN, "its box does not show the text yet.")
             if around.pastes >= MAX_PASTES:
                 return False
             await self._paste(parcel, fitted, view, number=around.pastes + 1)
@@ -90,7 +90,7 @@ class Typist:
             around, view = await self._survey()
             self._require_free_pane(around, view)
             if self._state(parcel, around, view) is not DeliveryState.IN_BOX:
-                raise Occupied(BlockedReason.OTHER_TEXT, "something else stands in its box.")
+                raise Occupied(BlockedReason.OTHER_TEXT, "its box has other text.")
             if view and view.instead:
                 name, typed = pane.agent.name, view.box
                 raise WordsRefused(f"{name} has no {typed}; Enter would take {view.instead}.")
@@ -108,7 +108,7 @@ class Typist:
     async def clear(self, parcel: Parcel) -> bool:
         self.require_reachable()
         pane = self.pane
-        # Claude and Gemini quit on a second ctrl-c within a second.
+        # Some agents quit on a second ctrl-c within a second.
         since = asyncio.get_running_loop().time() - pane.cleared_at
         await self.clock.sleep(max(CLEARING_GAP_S - since, 0.0))
         async with pane.lock:
@@ -197,13 +197,13 @@ class Typist:
         return self._now() - max(self.pane.last_output, self.pane.pasted_at)
 
     def _now(self) -> float:
-        """Return the time by which the output of the pane is dated."""
+        """Return the time on the clock that ``Pane.last_output`` uses."""
         if self.look_interval_s is None:
             return asyncio.get_running_loop().time()
         return self.clock.now().timestamp()
 
     def _is_discarded(self, parcel: Parcel, around: PaneSnapshot, view: View | None) -> bool:
-        """Return whether the program has read the pasted text, and thrown it away.
+        """Return whether the program has read the pasted text and discarded it.
 
         Only Enter submits text. Without one, text that was read and is not in the box is lost.
         """
@@ -226,7 +226,7 @@ class Typist:
             return around, None
         pane.suspension.has_read_keys |= not around.takes_lines
         if pane.agent.input.suspends and around.takes_lines:
-            # What is on the screen is the rest of what the program has drawn before.
+            # The program is suspended: the screen still shows what it drew before.
             return around, View(is_suspended=True)
         return around, dialect.read(around.screen)
 
@@ -267,7 +267,7 @@ _GONE = frozenset({DeliveryState.LEFT_BOX, DeliveryState.WITH_AGENT})
 
 
 def _empty_box(parcel: Parcel, around: PaneSnapshot) -> DeliveryState:
-    """Return the state of a message that is not in the box into which it was typed."""
+    """Return the state of a pasted message whose box is empty."""
     if around.entered == parcel.receipt:
         return DeliveryState.LEFT_BOX
     was_shown = around.shown == parcel.receipt
@@ -290,5 +290,5 @@ _UNFINISHED = re.compile(r"(?:\\|(?:^|\s)@\S*)\Z")
 
 
 def _typed(words: str, view: View | None) -> str:
-    """Return the text to type: with a blank added where Enter would mean something else."""
+    """Return the text to paste, with a space added where Enter would not submit it."""
     return words + " " if view and _UNFINISHED.search(words) else words

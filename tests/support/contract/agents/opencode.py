@@ -79,7 +79,7 @@ TOLD: dict[str, list[Fact]] = {
     "StopFailure": [facts.TurnEnded(S, "bad thing", "failed")],
     "SubagentStart": [facts.Noted(S, "SubagentStart", "general")],
     "SubagentStop": [facts.Noted(S, "SubagentStop")],
-    "Usage": [facts.UsageReported(S, 8053, 2, 24_189)],
+    "Usage": [facts.UsageReported(S, 8053, 2, 24_189, context=8055)],
     "UserPromptSubmit": [facts.TurnStarted(S, "say: hello open", PROMPT)],
 }
 

@@ -12,6 +12,9 @@ from rookery.model.money import in_micro_dollars
 
 Frame: TypeAlias = Mapping[str, Any]
 
+#: The parts of the input of a request to the model.
+_INPUT_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
 #: What the program prints for a command of its own, such as /compact.
 _PRINTED = ("<local-command-stdout>", "<local-command-stderr>")
 
@@ -28,6 +31,20 @@ def blocks(frame: Frame) -> Sequence[Frame]:
             return ({"type": "text", "text": text},)
         case _:
             return ()
+
+
+def only_text(frame: Frame) -> str:
+    """Return the text of a message that is one block of text; empty for all other messages.
+
+    This must be fast: such messages are most of what the agent streams.
+    """
+    message = frame.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
+        text = content[0].get("text")
+        if content[0].get("type") == "text" and isinstance(text, str):
+            return text
+    return ""
 
 
 def result_text(content: object) -> str:
@@ -102,6 +119,15 @@ def failure(frame: Frame) -> str:
             return "Claude Code reports an error without a reason."
 
 
+def context(frame: Frame) -> int:
+    """Return the tokens in the context after a response of the model; 0 if it has no usage."""
+    match frame:
+        case {"message": {"usage": dict(usage)}}:
+            return _sum(usage, (*_INPUT_COUNTS, "output_tokens"))
+        case _:
+            return 0
+
+
 def used(frame: Frame, earlier_total: int) -> Used | None:
     """Return what a turn has used; ``None`` if that is nothing.
 
@@ -113,9 +139,8 @@ def used(frame: Frame, earlier_total: int) -> Used | None:
         case {"model_usage_since_last_result": dict(models)}:
             found = _of_models([each for each in models.values() if isinstance(each, dict)])
         case {"usage": dict(usage)}:
-            names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
             cost = None if total is None else max(total - earlier_total, 0)
-            found = (_sum(usage, names), _sum(usage, ("output_tokens",)), cost)
+            found = (_sum(usage, _INPUT_COUNTS), _sum(usage, ("output_tokens",)), cost)
         case _:
             found = (0, 0, None if total is None else max(total - earlier_total, 0))
     return Used(*found, total) if any(found) else None

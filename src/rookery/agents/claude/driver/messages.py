@@ -5,7 +5,7 @@ As of 2.1.325. A message that is not understood is ignored: newer versions add k
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
@@ -53,6 +53,7 @@ class MessageReader:
         self._is_interrupted = False
         self._state = self._model = self._mode = self._text = self._report = ""
         self._total_cost = earlier_cost
+        self._context = 0
 
     def note_prompt(self, id_: str, text: str) -> None:
         """Remember a prompt that is about to be sent."""
@@ -73,12 +74,12 @@ class MessageReader:
             self._stop = self._stop or cut_off
             yield from self._finish()
 
-    def read(self, frame: Frame) -> Iterator[Event]:
+    def read(self, frame: Frame) -> Iterable[Event]:
         """Return the events that a message reports."""
         # The kind first: a pattern for each whole message takes longer than all the rest.
         match frame.get("type"):
             case "assistant":
-                return self._read_answer(frame)
+                return self._read_text(frame) or self._read_answer(frame)
             case "user":
                 return self._read_results(frame)
             case "result":
@@ -127,9 +128,19 @@ class MessageReader:
             self.inputs.clear()
             yield stop
 
+    def _read_text(self, frame: Frame) -> Sequence[Event]:
+        """Read a message of the running turn that is only a text; nothing if it is another."""
+        text = content.only_text(frame)
+        if not (text and self.is_in_turn) or _subagent(frame) or frame.get("error"):
+            return ()
+        self._context = content.context(frame) or self._context
+        self._text, self._report, self._stop = text, "", None
+        return (TextAdded(text),)
+
     def _read_answer(self, frame: Frame) -> Iterator[Event]:
         subagent = _subagent(frame)
         if not subagent:
+            self._context = content.context(frame) or self._context
             yield from self._begin_unprompted()
         for block in content.blocks(frame):
             match block:
@@ -175,7 +186,7 @@ class MessageReader:
         yield from self._begin_unprompted()
         if used := content.used(frame, self._total_cost):
             self._total_cost = used.total_cost or self._total_cost
-            yield used
+            yield structs.replace(used, context=self._context)
         self._stop = self._stop_of(frame, is_error=is_error)
         self.is_over_budget |= frame.get("terminal_reason") == "budget_exhausted"
         if self._stop.how != "finished" or self._state != "running":
@@ -200,7 +211,7 @@ class MessageReader:
             case {"type": "system", "subtype": "status", "permissionMode": str(mode)}:
                 yield from self._change_mode(mode)
             case {"type": "conversation_reset"}:
-                self._total_cost = 0
+                self._total_cost = self._context = 0
             case {"type": "system", "subtype": "task_notification", "summary": str(summary)}:
                 self._report = summary
         if noticed := notice(frame):

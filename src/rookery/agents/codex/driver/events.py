@@ -164,7 +164,8 @@ class CodexEvents:
                 used_in = all_in - before[0] if before else last_in
                 used_out = all_out - before[1] if before else last_out
                 if used_in > 0 or used_out > 0:
-                    yield Used(max(used_in, 0), max(used_out, 0))
+                    context = last_in + last_out
+                    yield Used(max(used_in, 0), max(used_out, 0), context=context)
             case _:
                 return
 

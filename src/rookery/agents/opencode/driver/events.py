@@ -28,12 +28,19 @@ QUESTION = "question"
 #: The name of the error that OpenCode reports for an interrupted turn.
 _ABORTED = "MessageAbortedError"
 
+_ABORTED_BY_ITSELF = (
+    "OpenCode aborted the turn, though it was not interrupted (MessageAbortedError). If it does"
+    " so again, end the session and resume it."
+)
+
 
 class OpenCodeEvents:
     """Reads the events of one conversation, and of the subagents below it."""
 
     def __init__(self, session: str) -> None:
         self.is_in_turn = False
+        self.turn = 0  #: how many turns are over
+        self._is_abort_expected = False
         self._session = session
         self._subagents: set[str] = set()
         self._sent: list[str] = []  #: texts that OpenCode has not repeated
@@ -67,6 +74,15 @@ class OpenCodeEvents:
         if text in self._sent:
             self._sent.remove(text)
             yield from self._prompt_taken(text)
+
+    @property
+    def has_prompt(self) -> bool:
+        """Return whether a turn has begun, or is about to."""
+        return self.is_in_turn or bool(self._sent)
+
+    def expect_abort(self) -> None:
+        """Note that the turn is being aborted at Rookery's request."""
+        self._is_abort_expected = True
 
     def read(self, kind: str, properties: Fields) -> Iterator[Event]:
         """Yield the events that an event of the server reports."""
@@ -192,7 +208,8 @@ class OpenCodeEvents:
                 # OpenCode reports a cost of 0 for a model whose price is unknown.
                 is_known = isinstance(cost, int | float) and cost > 0
                 micro = in_micro_dollars(cost) if is_known and cost else None
-                yield Used(fresh + read + kept, written + thought, micro)
+                used_in, used_out = fresh + read + kept, written + thought
+                yield Used(used_in, used_out, micro, context=used_in + used_out)
             case _:
                 return
 
@@ -221,8 +238,11 @@ class OpenCodeEvents:
     def _note_error(self, error: object) -> None:
         if not self.is_in_turn:
             return
-        if fields_of(error).get("name") == _ABORTED:
+        is_aborted = fields_of(error).get("name") == _ABORTED
+        if is_aborted and self._is_abort_expected:
             self._error = TurnOver(how="interrupted")
+        elif is_aborted:
+            self._error = TurnOver(how="failed", reason=_ABORTED_BY_ITSELF)
         elif self._error is None:
             self._error = TurnOver(how="failed", reason=error_text(error))
 
@@ -238,6 +258,8 @@ class OpenCodeEvents:
 
     def _over(self, over: TurnOver) -> TurnOver:
         self.is_in_turn, self._text, self._error = False, "", None
+        self.turn += 1
+        self._is_abort_expected = False
         self._unanswered.clear()
         return over
 

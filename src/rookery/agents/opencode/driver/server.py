@@ -19,6 +19,7 @@ from typing import Any
 import httpx2
 
 from rookery.agents.opencode.driver.events import OpenCodeEvents
+from rookery.agents.opencode.driver.interrupt_gate import InterruptGate
 from rookery.drivers.commands import AgentAnswer
 from rookery.drivers.driver import DriverContext, DriverError, DriverLaunch
 from rookery.drivers.events import Asked, Ended, TurnOver, Up
@@ -58,6 +59,7 @@ class OpenCodeDriver:
         self._events = OpenCodeEvents("")
         self._session = ""
         self._questions = OpenQuestions()
+        self._gate = InterruptGate()
         self._echoes: set[asyncio.TimerHandle] = set()
         self._is_closing = False
 
@@ -114,11 +116,13 @@ class OpenCodeDriver:
                 await self._until_ready()
                 await self._follow_events()
         finally:
+            self._gate.close()
             draining.cancel()
 
     async def _follow_events(self) -> None:
         async with self._event_lines() as lines:
             await self._open_conversation()
+            self._gate.connect(self._client)
             async for line in lines:
                 await self._take(line)
         raise DriverError("the stream of OpenCode's events has ended.")
@@ -181,6 +185,8 @@ class OpenCodeDriver:
             await self._questions.withdraw(str(properties.get("requestID")))
         elif kind == "session.idle" and properties.get("sessionID") == self._session:
             await self._questions.withdraw_all()
+        elif kind == "session.status" and properties.get("sessionID") == self._session:
+            self._gate.note_status(properties)
         for event in self._events.read(kind, properties):
             self._context.report(event)
 
@@ -234,11 +240,16 @@ class OpenCodeDriver:
         self._echoes.add(timer)
 
     async def interrupt(self) -> None:
-        await self._ask("POST", f"/session/{self._session}/abort", {})
+        turn = self._events.turn
+        await self._gate.until_open(awaits_turn=self._events.has_prompt)
+        if self._events.turn == turn:  # an abort would end the next turn otherwise
+            self._events.expect_abort()
+            await self._ask("POST", f"/session/{self._session}/abort", {})
 
     async def close(self) -> None:
         """End the server; it may ignore the signal, and is then killed."""
         self._is_closing = True
+        self._events.expect_abort()
         if self._process:
             self._process.send_signal(signal.SIGTERM)
             await self._process.ended()

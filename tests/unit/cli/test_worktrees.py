@@ -1,0 +1,73 @@
+"""What is said about worktrees when sessions end or share one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.cli import Scripted, made, typed
+
+pytestmark = pytest.mark.spec("L3", "I5")
+
+TREE = {"path": "/w/fix", "branch": "rookery/fix", "state": "ready", "in_use": True}
+WORKSPACE = {"path": "/w/fix", "branch": "rookery/fix", "repository": "/shop/.git"}
+
+
+class Daemon(Scripted):
+    """Resumes and ends a session in a worktree in which others work, too."""
+
+    def __init__(self, *users: str) -> None:
+        over = {"status": "killed", "activity": None, "ended_at": None}
+        self.session = made("fix", workspace=WORKSPACE, **over)
+        super().__init__(sessions=self.session, turns={"turns": [], "unheard": []})
+        self.users = users
+
+    def get(self, *path: str, **query: object) -> object:
+        if path[-1] == "workspace":
+            return {**TREE, "users": [*self.users]}
+        if path[-1] == "turns":
+            return {"turns": [], "unheard": []}
+        return self.session
+
+    post = get
+
+
+@pytest.mark.parametrize(
+    ("users", "expected"),
+    [
+        ((), "Its worktree stays: another session works in it."),
+        (("api",), "Its worktree stays: api works in it."),
+        (("api", "docs"), "Its worktree stays: api, docs work in it."),
+    ],
+)
+def test_the_end_names_the_sessions_that_still_work_in_the_worktree(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    users: tuple[str, ...],
+    expected: str,
+) -> None:
+    assert typed(monkeypatch, Daemon(*users), "end", "fix") in {0, None}
+
+    assert expected in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("users", "expected"),
+    [
+        (("fix",), ""),
+        (
+            ("fix", "api"),
+            "It works in /w/fix on branch rookery/fix. api works in the same worktree.",
+        ),
+    ],
+)
+def test_a_fork_names_the_sessions_with_which_it_shares_its_worktree(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    users: tuple[str, ...],
+    expected: str,
+) -> None:
+    typed(monkeypatch, Daemon(*users), "fork", "api", "--name", "fix")
+
+    printed = capsys.readouterr().err
+    assert expected in printed
+    assert ("worktree" in printed) is bool(expected)
