@@ -23,7 +23,7 @@ from rookery.agents.names import CONFIGURED_NAME, FOLDERS_KEY, NAMES, SHELL, WIT
 from rookery.attach_settings import AttachSettings
 from rookery.model.errors import AgentUnknown, ConfigBroken
 from rookery.model.patterns import compile_regex
-from rookery.model.suggestions import did_you_mean
+from rookery.model.spelling_suggestions import did_you_mean
 from rookery.notification_settings import NotificationSettings
 from rookery.setting_errors import first_error
 from rookery.workspace_settings import WorkspaceSettings

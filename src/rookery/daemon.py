@@ -37,8 +37,8 @@ from rookery.private_files import make_room
 from rookery.runtimes.driven.runtime import DrivenRuntime
 from rookery.runtimes.tmux.server import version_of
 from rookery.sessions.recovery import SessionRecovery
-from rookery.sessions.stray_sessions import end_stray_sessions
 from rookery.sessions.supervisor import Supervisor
+from rookery.sessions.unknown_driven_sessions import end_unknown_sessions
 from rookery.startup import store_settings
 from rookery.startup.components import USUAL_FACTORIES, Factories, Parts, Runtimes
 from rookery.startup.fatal_errors import FATAL, user_error
@@ -198,7 +198,7 @@ async def _begin(
     held = (context.database, context.journal, context.runtime)
     await SessionRecovery(*held, context.agents).recover()
     await context.discovery.recover()
-    strays = partial(end_stray_sessions, context.database, driven.sessions)
+    strays = partial(end_unknown_sessions, context.database, driven.sessions)
     name = "Ending driven sessions without a record"
     clock = context.journal.clock
     tasks.start_soon(partial(supervise.until_done, strays, name=name, clock=clock))

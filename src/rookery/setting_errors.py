@@ -8,7 +8,7 @@ from typing import Any, TypeGuard, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from rookery.model.suggestions import did_you_mean
+from rookery.model.spelling_suggestions import did_you_mean
 
 #: What a value must be, by the kind of error; braces hold the error's own details.
 _MUST_BE: Mapping[str, str] = {

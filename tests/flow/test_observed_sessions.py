@@ -23,7 +23,7 @@ from rookery.ports.runtime import StopMethod
 from rookery.ports.sightings import Changed, Exited, FellQuiet, Vanished
 from rookery.sessions import commands
 from rookery.store import evidence, sessions
-from rookery.tracking.attention import Attention
+from rookery.tracking.screen_requests import ScreenRequests
 from tests.support.daemon import House, World, passing_time, running
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.fakes.runtime import FakeRuntime, Program
@@ -183,8 +183,10 @@ async def test_a_turn_whose_end_its_hooks_do_not_tell_ends_once_its_screen_rests
     runtime = theirs.context.world.runtime
     await theirs.hear("hook")
     await theirs.tell(Changed(IT))
-    attention = Attention(theirs.context.database, runtime, theirs.context.world.clock)
-    async with theirs.context.beside(attention.keep):
+    screen_requests = ScreenRequests(
+        theirs.context.database, runtime, theirs.context.world.clock
+    )
+    async with theirs.context.beside(screen_requests.keep):
         told = facts.TurnStarted(IT, "go")
         await theirs.context.database.write(lambda db: theirs.context.journal.append(db, told))
         await theirs.context.rest()

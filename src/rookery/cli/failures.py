@@ -19,8 +19,8 @@ from rookery.cli.exit_codes import (
     PERSON_NEEDED,
     USAGE,
 )
+from rookery.cli.program_name import with_program_name_in_prose
 from rookery.cli.render import complain, complain_of, remark, safe_json
-from rookery.cli.typed_name import with_typed_name_in_prose
 from rookery.client import ConnectionLost
 from rookery.home import Home
 from rookery.model.errors import (
@@ -133,7 +133,7 @@ def _help_of(error: click.ClickException) -> str:
 def report_error(code: str, message: str, *, see: str = "") -> None:
     """Print an error; as JSON if the command line asks for JSON."""
     if asks_for_json(sys.argv[1:]):
-        _report_json(code, with_typed_name_in_prose(message))
+        _report_json(code, with_program_name_in_prose(message))
         return
     complain(message)
     if see:

@@ -6,9 +6,9 @@ import click
 
 from rookery import __version__
 from rookery.cli.options import as_json, examples
+from rookery.cli.program_name import with_program_name_in_prose
 from rookery.cli.render import reply
 from rookery.cli.root import ALIASES, LazyGroup, no_such_command
-from rookery.cli.typed_name import with_typed_name_in_prose
 from rookery.model.errors import BadInput
 
 
@@ -22,7 +22,7 @@ def help(context: click.Context, *, everything: bool, command: tuple[str, ...]) 
         raise BadInput("name a command, or use --all.")
     root = context.find_root()
     text = _all_commands(root) if everything else _found(root, command).get_help()
-    click.echo(with_typed_name_in_prose(text))
+    click.echo(with_program_name_in_prose(text))
 
 
 def _found(root: click.Context, words: tuple[str, ...]) -> click.Context:

@@ -239,7 +239,7 @@ def _misspelt_agent(listed: SessionList, agent: str) -> str:
     if not agent:
         return ""
     from rookery.agents.names import NAMES  # noqa: PLC0415 - loads slowly
-    from rookery.model.suggestions import did_you_mean  # noqa: PLC0415 - loads slowly
+    from rookery.model.spelling_suggestions import did_you_mean  # noqa: PLC0415 - loads slowly
 
     known = {*NAMES, *(each.agent for each in listed.sessions)}
     return did_you_mean(agent, sorted(known)) if agent not in known else ""

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 
 import click
 
+from rookery.cli.program_name import with_program_name, with_program_name_in_prose
 from rookery.cli.tables import width_here
-from rookery.cli.typed_name import with_typed_name, with_typed_name_in_prose
 from rookery.cli.wrapping import between_commands
 from rookery.client.decoding import DaemonAnswer
 from rookery.presentation import deadlines
@@ -26,12 +26,12 @@ _LEFT_BY_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{TURNING_CHARACTERS}]")
 
 def say(text: str = "") -> None:
     """Print a text of Rookery's own; the commands in it are written as the user types them."""
-    click.echo(plain(with_typed_name(text)))
+    click.echo(plain(with_program_name(text)))
 
 
 def say_hint(text: str) -> None:
     """Print commands that the user may type now; the text has nothing of agents in it."""
-    shown = plain(with_typed_name_in_prose(text))
+    shown = plain(with_program_name_in_prose(text))
     has_width = sys.stdout.isatty() or bool(os.environ.get("COLUMNS"))
     click.echo(between_commands(shown, width_here()) if has_width else shown)
 
@@ -47,7 +47,7 @@ def say_line(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    click.echo(plain(f"rookery: {with_typed_name_in_prose(text)}"), err=True)
+    click.echo(plain(f"rookery: {with_program_name_in_prose(text)}"), err=True)
 
 
 def complain_of(text: str) -> None:
@@ -57,7 +57,7 @@ def complain_of(text: str) -> None:
 
 def remark(text: str) -> None:
     """Print something that is not part of the answer, on standard error."""
-    click.echo(plain(with_typed_name(text)), err=True)
+    click.echo(plain(with_program_name(text)), err=True)
 
 
 def reply(

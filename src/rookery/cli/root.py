@@ -10,8 +10,8 @@ import click
 
 from rookery import __version__
 from rookery.cli.options import NO_AUTOSTART
+from rookery.cli.program_name import with_program_name_in_prose
 from rookery.cli.tables import width_here
-from rookery.cli.typed_name import with_typed_name_in_prose
 from rookery.quick_python_import import import_quickly
 
 #: The commands by purpose, each with its module. The help keeps this order.
@@ -164,7 +164,7 @@ class LazyGroup(click.Group):
             raise no_such_command(error.command_name, context) from None
 
     def get_help(self, context: click.Context) -> str:
-        return with_typed_name_in_prose(super().get_help(context))
+        return with_program_name_in_prose(super().get_help(context))
 
     def format_help(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the short help: what the program is, and its common commands."""
@@ -193,7 +193,7 @@ class LazyGroup(click.Group):
 def no_such_command(name: str, context: click.Context) -> click.UsageError:
     """Return an error that names the commands which ``name`` resembles."""
     # Imported only for an unknown command: comparing words would slow down every other.
-    suggestions = import_quickly("rookery.model.suggestions")
+    suggestions = import_quickly("rookery.model.spelling_suggestions")
     near = suggestions.did_you_mean(name, [*_MODULES, *ALIASES])
     return click.UsageError(f"There is no command {name!r}. {near}".rstrip(), context)
 

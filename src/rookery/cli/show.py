@@ -12,10 +12,10 @@ from rookery.cli.colour import colour_option, is_colourful
 from rookery.cli.completion import of_any_session
 from rookery.cli.names import with_names_from
 from rookery.cli.options import as_json, examples, pass_client
+from rookery.cli.program_name import with_program_name_in_prose
 from rookery.cli.render import ago, local, reply, short
 from rookery.cli.seen import note_seen
 from rookery.cli.tables import width_here
-from rookery.cli.typed_name import with_typed_name_in_prose
 from rookery.cli.wrapping import say_wrapped
 from rookery.client import Client
 from rookery.client.session_details import DetailsInfo, RelativeInfo, show_details
@@ -71,7 +71,7 @@ def _print(daemon: Client, details: DetailsInfo) -> None:
         _print_turn(details.last)
     click.echo("\nNext:")
     for each in next_commands(session, details.requests):
-        click.echo(cut(with_typed_name_in_prose(f"  {one_line(each)}"), width))
+        click.echo(cut(with_program_name_in_prose(f"  {one_line(each)}"), width))
     note_seen(daemon, session.id, (session.ended_at, session.last_answer_at))
 
 

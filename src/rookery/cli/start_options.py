@@ -25,7 +25,7 @@ from rookery.client.starts import AUTO_RUNTIME, StartOrder, start_session
 from rookery.environment import FROM_CALLER
 from rookery.home import find_home
 from rookery.model.errors import Answered, BadInput, RookeryError
-from rookery.model.suggestions import did_you_mean
+from rookery.model.spelling_suggestions import did_you_mean
 
 C = TypeVar("C", bound=Callable[..., object])
 

@@ -14,7 +14,7 @@ from rookery.model.actors import LISTENERS, Actor
 from rookery.model.envelopes import envelope
 from rookery.model.facts import SessionId
 from rookery.model.messages import Origin, clean
-from rookery.store import limits, messages, sessions
+from rookery.store import message_limits, messages, sessions
 
 #: The author of merged news; in the store it is a listener.
 MERGED = LISTENERS
@@ -44,7 +44,7 @@ def queue_news(db: Connection, recipient: SessionId, news: News) -> None:
     name = session.name
     # ``clean`` refuses NULs, and a session must not suppress news about itself by writing one.
     words = clean(without_mentions(session.agent, news.words.replace("\0", " ")))
-    if limits.has_room_for_news(db, recipient, words.text):
+    if message_limits.has_room_for_news(db, recipient, words.text):
         above = envelope(speaker="Rookery", recipient=name, about=news.about)
         origin = Origin(news.author, news.cause, above, news.hops)
         messages.add(db, recipient, words, origin)

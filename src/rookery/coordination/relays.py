@@ -24,7 +24,7 @@ from rookery.model.errors import BadInput, CommandRefused, SessionOver, WordsRef
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Origin, clean
 from rookery.model.relays import Member, Relay, RelayId, RelayLimits, shortened
-from rookery.store import limits, messages, relays, sessions
+from rookery.store import message_limits, messages, relays, sessions
 from rookery.store.journal import Entry, Journal, Reader
 
 #: Maximum members of one relay.
@@ -182,7 +182,7 @@ def _forward(db: Connection, entry: Entry, relay: Relay, last_words: str) -> Non
             continue
         agent = sessions.get(db, member.session).agent
         text = without_mentions(agent, words.text)
-        if why := limits.why_no_room(db, member.session, text):
+        if why := message_limits.why_no_room(db, member.session, text):
             relays.note_limit(db, relay.id, f"{why} for {member.name}")
         else:
             messages.add(db, member.session, replace(words, text=text), origin)

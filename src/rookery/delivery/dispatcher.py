@@ -13,8 +13,8 @@ from functools import partial
 from sqlite3 import Connection
 from typing import assert_never
 
+from rookery.delivery.current_delivery import read_state
 from rookery.delivery.interrupts import TurnInterrupts
-from rookery.delivery.present_delivery import read_state
 from rookery.model import beliefs
 from rookery.model.errors import Forbidden
 from rookery.model.facts import (

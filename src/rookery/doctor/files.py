@@ -12,8 +12,8 @@ from pathlib import Path
 from rookery.doctor.checks import Check
 from rookery.home import Home
 from rookery.model.errors import StoreBroken
-from rookery.store import file_check
-from rookery.store.database_files import RESCUE
+from rookery.store import integrity_check
+from rookery.store.replaced_files import RESCUE
 
 #: Bytes below which a disk counts as nearly full.
 LOW_DISK_BYTES = 500_000_000
@@ -21,10 +21,12 @@ LOW_DISK_BYTES = 500_000_000
 
 def check_deeply(home: Home) -> Check:
     """Check every page, index and free page of the database. There is no time limit."""
-    return check_database(home, file_check.check_whole_file)
+    return check_database(home, integrity_check.check_whole_file)
 
 
-def check_database(home: Home, look: Callable[[Path], str] = file_check.check_tables) -> Check:
+def check_database(
+    home: Home, look: Callable[[Path], str] = integrity_check.check_tables
+) -> Check:
     """Check the database; by default, the structure of each of its tables."""
     if not home.database.exists():
         return Check("database", ok=None, detail="there is none yet")
@@ -38,7 +40,7 @@ def check_database(home: Home, look: Callable[[Path], str] = file_check.check_ta
         return Check("database", ok=False, detail=str(error))
     except (sqlite3.Error, OSError) as error:
         return Check("database", ok=False, detail=str(error), advice=advice)
-    is_well = problem == file_check.OK
+    is_well = problem == integrity_check.OK
     return Check("database", is_well, f"{problem}, {size:,} kB", "" if is_well else advice)
 
 

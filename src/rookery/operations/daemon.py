@@ -19,7 +19,7 @@ from rookery.operations.context import Caller, Context
 from rookery.operations.lost_sessions import count_lost
 from rookery.operations.metrics import find_metrics_problem
 from rookery.operations.operation import Nothing
-from rookery.store import flags, limits, sessions
+from rookery.store import flags, message_limits, sessions
 
 #: Seconds to check whether the database accepts writes again after it did not.
 TROUBLE_TIMEOUT_S = 1.0
@@ -85,7 +85,7 @@ def _count(db: Connection, context: Context, caller: Caller) -> dict[str, Any]:
         "driven": sum(each.is_driven for each in live),
         "waiting": sum(each.activity in ASKING for each in live),
         "holding": flags.is_holding(db),
-        "headless_problem": limits.headless(db).problem,
+        "headless_problem": message_limits.headless(db).problem,
         "lost": count_lost(context, db, now) if allowed is None else 0,
     }
 

@@ -18,7 +18,7 @@ from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.operation import OfSession, Params
-from rookery.store import foregrounds, journal_entries, present_sessions
+from rookery.store import current_sessions, foregrounds, journal_entries
 from rookery.store import sessions as stored_sessions
 from rookery.store.foregrounds import InFront
 
@@ -141,7 +141,7 @@ async def shown(context: Context, caller: Caller, params: ShownParams) -> Shown:
 
     def write(db: Connection) -> Shown:
         foregrounds.mark(db, session.id, params.channel, seen=params.seen)
-        present_sessions.mark_turn_seen(db, session.id, turn=params.seen)
+        current_sessions.mark_turn_seen(db, session.id, turn=params.seen)
         # After what this caller has shown: another one may show the same at the same time.
         following = foregrounds.following(db, session.id, after=params.seen)
         return Shown(session.id, params.channel, params.seen, following)

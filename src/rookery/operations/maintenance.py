@@ -30,7 +30,7 @@ from rookery.operations.metrics import check_metrics
 from rookery.operations.missing_hooks import sessions_without_hooks
 from rookery.operations.operation import Params
 from rookery.permissions.project_files import hooks_switched_off, in_thread
-from rookery.store import flags, health_problems, limits, retention, sessions
+from rookery.store import flags, health_problems, message_limits, retention, sessions
 from rookery.store.connections import open_file
 
 #: Seconds for a small write of the doctor, after all writes that are queued.
@@ -119,7 +119,7 @@ def find_trouble(db: Connection) -> Trouble:
         hooks=health_problems.count_parked_hooks(db),
         doubts=tuple(health_problems.unsure_messages(db)),
         hold=HoldState(health_problems.held_since(db)) if flags.is_holding(db) else None,
-        headless=limits.headless(db).problem,
+        headless=message_limits.headless(db).problem,
     )
 
 

@@ -9,9 +9,9 @@ from sqlite3 import Connection
 
 from pydantic import Field
 
+from rookery.model.current_sessions import CurrentSession
 from rookery.model.facts import SessionId
 from rookery.model.permissions import Request
-from rookery.model.present_sessions import PresentSession
 from rookery.model.scopes import Need
 from rookery.model.sessions import Turn
 from rookery.operations.access import reach, target
@@ -19,7 +19,7 @@ from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.operation import Moment, OfSession
 from rookery.permissions.project_files import in_thread
-from rookery.store import backlog, present_sessions, requests, session_families, turns
+from rookery.store import backlog, current_sessions, requests, session_families, turns
 from rookery.store.session_families import Relative
 from rookery.tracking.git_branches import branches_of
 
@@ -30,7 +30,7 @@ class AnswersSeenParams(OfSession):
 
 @dataclass(frozen=True, slots=True)
 class SessionDetails:
-    session: PresentSession
+    session: CurrentSession
     parent: Relative | None  #: the session that started it
     children: list[Relative]  #: the sessions that it started
     continues: Relative | None  #: the session whose conversation it continues
@@ -55,7 +55,7 @@ async def show_details(context: Context, caller: Caller, params: OfSession) -> S
     )
 
     def read(db: Connection) -> SessionDetails:
-        now = present_sessions.get(db, session.id, branches=branches)
+        now = current_sessions.get(db, session.id, branches=branches)
         allowed = reach(context, db, caller, Need.READ)
 
         def near(*ids: SessionId | None) -> list[Relative]:
@@ -86,7 +86,7 @@ async def mark_seen(context: Context, caller: Caller, params: AnswersSeenParams)
     until = min(until.replace(tzinfo=UTC), context.journal.clock.now())
 
     def write(db: Connection) -> SeenUntil:
-        present_sessions.mark_seen(db, session.id, until=until)
+        current_sessions.mark_seen(db, session.id, until=until)
         return SeenUntil(session.id, until)
 
     return await once(context, caller, SeenUntil, write)

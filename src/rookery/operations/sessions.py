@@ -13,11 +13,11 @@ from pydantic import Field
 
 from rookery.hook_setup.problems import find_hooks_problem
 from rookery.model.actors import RUN
+from rookery.model.current_sessions import CurrentSession
 from rookery.model.errors import CommandRefused, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.names import checked
-from rookery.model.present_sessions import PresentSession
 from rookery.model.reason_texts import first_line
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import Session, Turn
@@ -32,7 +32,7 @@ from rookery.operations.operation import Nothing, OfSession, Params
 from rookery.permissions.project_files import in_thread
 from rookery.presentation.states import does, status_word
 from rookery.sessions import commands
-from rookery.store import audit, backlog, flags, overlaps, present_sessions, tool_calls, turns
+from rookery.store import audit, backlog, current_sessions, flags, overlaps, tool_calls, turns
 from rookery.store import dialogs as stored_dialogs
 from rookery.store import sessions as stored_sessions
 from rookery.store.dialogs import PendingRequest
@@ -76,7 +76,7 @@ class RenameParams(OfSession):
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    sessions: list[PresentSession]
+    sessions: list[CurrentSession]
     kept: dict[SessionId, backlog.QueuedWords]  #: for sessions that have waiting messages
     failures: dict[SessionId, str]  #: the answer of a last turn that failed
     holding: bool = False  #: no message leaves until the hold is released
@@ -127,9 +127,9 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
     def read(db: Connection) -> Sessions:
         allowed = reach(context, db, caller, Need.READ)
         listed = (
-            present_sessions.of_ids(db, params.ids, branches=branches)
+            current_sessions.of_ids(db, params.ids, branches=branches)
             if params.ids
-            else present_sessions.listed(
+            else current_sessions.listed(
                 db, ended_after=since, recently=recently, branches=branches
             )
         )
@@ -155,8 +155,8 @@ async def list_sessions(context: Context, caller: Caller, params: ListParams) ->
 
 
 def _visible(
-    listed: Iterable[PresentSession], params: ListParams, allowed: Container[SessionId] | None
-) -> list[PresentSession]:
+    listed: Iterable[CurrentSession], params: ListParams, allowed: Container[SessionId] | None
+) -> list[CurrentSession]:
     """Return the sessions that the caller may read and wants to see."""
     return [
         each
@@ -173,7 +173,7 @@ def _is_shown(session: Session, params: ListParams) -> bool:
 
 async def current_branches(context: Context) -> dict[str, str]:
     """Return the Git branches of the project folders of live sessions."""
-    folders = await context.database.read(present_sessions.live_folders)
+    folders = await context.database.read(current_sessions.live_folders)
     return await in_thread(partial(branches_of, folders), otherwise={})
 
 

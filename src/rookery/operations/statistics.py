@@ -8,7 +8,7 @@ from sqlite3 import Connection
 from pydantic import Field
 
 from rookery.model.errors import AgentUnknown
-from rookery.model.suggestions import did_you_mean
+from rookery.model.spelling_suggestions import did_you_mean
 from rookery.operations.access import family_of
 from rookery.operations.context import Caller, Context
 from rookery.operations.operation import Params

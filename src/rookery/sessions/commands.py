@@ -24,7 +24,7 @@ from rookery.model.facts import (
 from rookery.model.lifecycle import Status
 from rookery.model.messages import USUAL_HANDLING, Handling, MessageId, Origin, Words
 from rookery.ports.agent import Agent
-from rookery.store import limits, message_queue, messages, sessions
+from rookery.store import message_limits, message_queue, messages, sessions
 from rookery.store.journal import Journal
 from rookery.store.message_queue import QueuedMessage
 from rookery.store.session_lookup import TakenNames
@@ -73,7 +73,7 @@ def write(  # noqa: PLR0913 - a message
     handling: Handling,
 ) -> MessageId:
     """Queue a message. Raises ``BacklogFull`` if too many wait already."""
-    if why := limits.why_no_room(db, recipient, words.text):
+    if why := message_limits.why_no_room(db, recipient, words.text):
         name = sessions.get(db, recipient).name
         raise BacklogFull(f"{why} for {name}. See them with:  rookery inbox {name}")
     cause = journal.append(db, MessageWritten(recipient, speaker.name, handling.alone))

@@ -21,11 +21,11 @@ from rookery.sessions.expiry import Expiry
 from rookery.sessions.headless import HeadlessWatch
 from rookery.startup.components import Parts
 from rookery.startup.notifiers import notification_timing
-from rookery.tracking.attention import Attention
 from rookery.tracking.corrections import Corrections
 from rookery.tracking.hook_reader import HookReader
 from rookery.tracking.protocol_requests import ProtocolRequests
 from rookery.tracking.screen_reader import ScreenReader
+from rookery.tracking.screen_requests import ScreenRequests
 from rookery.tracking.screen_watch import ScreenWatch
 from rookery.tracking.session_files import SessionFilesWatch
 from rookery.tracking.stream_reports import StreamReports
@@ -42,7 +42,7 @@ def start_loops(
     screens = ScreenReader(database, journal, runtime, AGENTS, conversations, decider)
     for loop in (
         ScreenWatch(database, journal, runtime, screens, _streams(context, driven)).watch,
-        Attention(database, runtime, clock).keep,
+        ScreenRequests(database, runtime, clock).keep,
         DialogWatch(database, runtime, AGENTS, decider).watch,
         context.discovery.run,
         HeadlessWatch(database, journal).watch,

@@ -6,7 +6,7 @@ from functools import partial
 
 from rookery.config import Settings
 from rookery.startup.readers import READERS
-from rookery.store import flags, limits, notifications, session_families
+from rookery.store import flags, message_limits, notifications, session_families
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.listeners import forget_all
@@ -15,12 +15,12 @@ from rookery.store.listeners import forget_all
 async def prepare(settings: Settings, database: Database) -> Journal:
     """Write the settings to the store, and wait until the journal's readers have caught up."""
     journal = Journal(settings.computer, database.clock, READERS)
-    stored = limits.StoredLimits(
+    stored = message_limits.StoredLimits(
         queued_messages=settings.limits.queued_messages,
         queued_bytes=settings.limits.queued_kb * 1_000,
         headless_sessions=settings.limits.headless_sessions,
     )
-    await database.write(partial(limits.put, limits=stored))
+    await database.write(partial(message_limits.put, limits=stored))
     trusts_all = settings.trust.sessions == "all"
     await database.write(partial(session_families.trust_all, on=trusts_all))
     channels = partial(

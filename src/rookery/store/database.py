@@ -22,7 +22,7 @@ from rookery.ports.clock import Clock
 from rookery.store.change_signals import Bells, NewRows, last_written, news_after
 from rookery.store.connections import RepeatNeeded, open_file, open_for_writing, savepoint
 from rookery.store.damage import with_advice
-from rookery.store.database_files import Files
+from rookery.store.replaced_files import Files
 from rookery.store.transaction_clock import TransactionClock
 
 _log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from rookery.model.errors import SessionAmbiguous, SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.names import SHOWN_NAME_CHARACTERS
 from rookery.model.sessions import Session
-from rookery.model.suggestions import did_you_mean
+from rookery.model.spelling_suggestions import did_you_mean
 from rookery.store.sessions import LIVE, read_session
 
 #: Minimum length of an abbreviated id: fewer characters match an id by chance. A name is

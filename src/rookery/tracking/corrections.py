@@ -16,7 +16,7 @@ from rookery.model.errors import SessionUnknown
 from rookery.model.facts import Fact, TurnEnded
 from rookery.model.lifecycle import Activity
 from rookery.model.turn_texts import Answer
-from rookery.sessions.prompt_names import rename_after_prompt
+from rookery.sessions.headless_names import rename_after_prompt
 from rookery.store import dialogs, evidence, sessions, turn_changes
 from rookery.store.database import Database
 from rookery.store.journal import Journal

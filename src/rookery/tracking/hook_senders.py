@@ -12,7 +12,7 @@ from rookery.model.sessions import Sender, Session
 from rookery.processes.lineage import START_TIMES_COMPARABLE
 from rookery.sessions import adopt, record_end
 from rookery.sessions.adopt import Arrival
-from rookery.store import limits, observed_panes, senders, session_bindings, sessions
+from rookery.store import message_limits, observed_panes, senders, session_bindings, sessions
 from rookery.store.journal import Journal
 from rookery.store.senders import Sending
 from rookery.tracking.hook_callers import MAX_UNIDENTIFIED, HookCaller, Unidentified
@@ -150,10 +150,10 @@ class HookSenders:
         The call is then parked and not retried, so that calls with made-up ids cannot fill
         the database.
         """
-        if why := limits.why_no_room_for_headless(db, is_identified=is_identified):
+        if why := message_limits.why_no_room_for_headless(db, is_identified=is_identified):
             raise HookUnreadable(why)
         created = () if is_identified else self.unidentified.of(caller.group)
-        if limits.count_unidentified(db, created) >= MAX_UNIDENTIFIED:
+        if message_limits.count_unidentified(db, created) >= MAX_UNIDENTIFIED:
             raise HookUnreadable(
                 f"the caller has already created {MAX_UNIDENTIFIED} sessions whose process is"
                 " unknown, which is the limit"

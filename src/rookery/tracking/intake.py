@@ -35,15 +35,15 @@ from rookery.ports.agent import Agent, HookDialect
 from rookery.processes import run_as
 from rookery.processes.lineage import agent_in_lineage
 from rookery.sessions import record_end
-from rookery.sessions.prompt_names import rename_after_prompt
+from rookery.sessions.headless_names import rename_after_prompt
 from rookery.store import evidence, hook_calls, messages, requests, senders, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.senders import Sending
 from rookery.tracking import stop_hooks
+from rookery.tracking.hook_answers import HookAnswers
 from rookery.tracking.hook_callers import write_informed
 from rookery.tracking.hook_reader import HookContent, HookReader, agent_of, dialect_of
-from rookery.tracking.hook_replies import HookAnswers
 from rookery.tracking.hook_senders import HookSenders, ends_conversation_already_left, identify
 from rookery.tracking.prices import Prices, with_estimate
 from rookery.tracking.transcript_reader import TranscriptReader

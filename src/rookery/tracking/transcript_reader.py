@@ -23,8 +23,8 @@ from rookery.ports.transcript import Passage
 from rookery.store import transcripts
 from rookery.store.database import Database
 from rookery.tracking import exchanges
+from rookery.tracking.current_turns import CurrentTurn, current_turn, is_confirmed, reported
 from rookery.tracking.exchanges import FINAL
-from rookery.tracking.present_turns import PresentTurn, is_confirmed, present_turn, reported
 from rookery.tracking.transcript_files import ALL, END, TimeSpan, passages
 
 T = TypeVar("T")
@@ -119,7 +119,7 @@ class TranscriptReader:
         Reads up to ``tries`` times, until the entry ends a turn. Returns ``None`` if the
         transcript cannot be found.
         """
-        turn = await database.read(partial(present_turn, session=session))
+        turn = await database.read(partial(current_turn, session=session))
         if not turn.has_transcript:
             return None
         if turn.is_command:
@@ -138,7 +138,7 @@ class TranscriptReader:
         It is the answer to the turn's own prompt. Prompts that were typed by hand meanwhile are
         turns of their own. Returns ``None`` if the transcript has nothing of the turn.
         """
-        turn = await database.read(partial(present_turn, session=session))
+        turn = await database.read(partial(current_turn, session=session))
         if not turn.prompt:
             return await self.answer(database, session)
         path, found = await self._exchanges(turn)
@@ -158,7 +158,7 @@ class TranscriptReader:
         Reads up to ``tries`` times, until the claim is confirmed: the agent writes its last
         message a moment later. Returns ``None`` if the transcript cannot be found.
         """
-        turn = await database.read(partial(present_turn, session=session))
+        turn = await database.read(partial(current_turn, session=session))
         until = claim.at + MAX_TEXT_DELAY if claim.activity is Activity.IDLE else None
         path, found = await self._exchanges(turn, until)
         # The transcript of a new conversation is written after its first turn has begun.
@@ -173,20 +173,20 @@ class TranscriptReader:
 
     async def has_prompt(self, database: Database, session: SessionId) -> bool:
         """Return whether the transcript has the prompt of the current turn."""
-        turn = await database.read(partial(present_turn, session=session))
+        turn = await database.read(partial(current_turn, session=session))
         _, found = await self._exchanges(turn)
         asked = exchanges.AskedTurn(turn.prompt, turn.started_at)
         return exchanges.find(found, asked) is not None
 
     async def missed_answers(self, database: Database, session: SessionId) -> list[Answer]:
         """Return the ended turns in a transcript after the last known one, with prompts."""
-        turn = await database.read(partial(present_turn, session=session))
+        turn = await database.read(partial(current_turn, session=session))
         _, found = await self._exchanges(turn)
         answers = [each.answer for each in found if each.prompt]
         return [each for each in answers if not each.is_running]
 
     async def _exchanges(
-        self, turn: PresentTurn, until: datetime | None = None
+        self, turn: CurrentTurn, until: datetime | None = None
     ) -> tuple[str, list[exchanges.PromptEntry]]:
         """Return the path of a transcript, and what it has since the last turn ended."""
         if not turn.has_transcript:
@@ -195,7 +195,7 @@ class TranscriptReader:
         return await _in_thread(read, self._turn_reads)
 
     def _read_exchanges(
-        self, turn: PresentTurn, until: datetime
+        self, turn: CurrentTurn, until: datetime
     ) -> tuple[str, list[exchanges.PromptEntry]]:
         path = self.find(turn.session)
         if not path:
@@ -212,11 +212,11 @@ class TranscriptReader:
         last = await self.last_entry(database, session, tries=tries)
         if last is None or last.passage is None or last.passage.kind != "words":
             return ()
-        turn = await database.read(partial(present_turn, session=session))
+        turn = await database.read(partial(current_turn, session=session))
         read = partial(_messages_of_turn, turn, last.path, self.clock.now())
         return await _in_thread(read, self._turn_reads)
 
-    def _read_end(self, turn: PresentTurn, until: datetime) -> LastEntry | None:
+    def _read_end(self, turn: CurrentTurn, until: datetime) -> LastEntry | None:
         """Return the last entry of a session's transcript, and the prompt."""
         session, span = turn.session, TimeSpan(turn.since, until)
         if not (path := self.find(session)):
@@ -256,7 +256,7 @@ class TranscriptReader:
         return await _in_thread(found, self._bulk_reads)
 
 
-def _messages_of_turn(turn: PresentTurn, path: str, until: datetime) -> Sequence[str]:
+def _messages_of_turn(turn: CurrentTurn, path: str, until: datetime) -> Sequence[str]:
     entries = list(passages(turn.session.agent, path, TimeSpan(turn.since, until), limit=END))
     return [each.text for each in reversed(entries) if each.kind == "words"]
 

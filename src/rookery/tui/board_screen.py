@@ -16,11 +16,11 @@ from rookery.client.sessions import ListedSession
 from rookery.model.errors import Answered, RookeryError
 from rookery.presentation.texts import one_line
 from rookery.tui.board import Board
-from rookery.tui.live import LiveThreads
 from rookery.tui.painting import LineBar
 from rookery.tui.preview import Preview
 from rookery.tui.session_pane import SessionPane
 from rookery.tui.styled import Span
+from rookery.tui.threads import LiveThreads
 
 T = TypeVar("T")
 

@@ -23,7 +23,6 @@ from rookery.tui.feed import DaemonDown, FeedNews
 from rookery.tui.header_text import empty_hints, enter_hint, header, key_hints
 from rookery.tui.keys import KEYS
 from rookery.tui.list_actions import ListActions
-from rookery.tui.live import LiveNews
 from rookery.tui.painting import LineBar
 from rookery.tui.preview import Preview, ShownRequest
 from rookery.tui.preview_feed import PreviewKind, PreviewNews, PreviewTarget
@@ -31,6 +30,7 @@ from rookery.tui.search_actions import SearchActions
 from rookery.tui.session_actions import SessionActions
 from rookery.tui.session_pane import SessionPane
 from rookery.tui.session_view import unread_since
+from rookery.tui.threads import LiveNews
 
 #: The narrowest terminals with the preview beside and below the list, and the lowest below.
 MIN_BESIDE_COLUMNS, MIN_BELOW_COLUMNS, MIN_BELOW_LINES = 110, 60, 16

@@ -12,8 +12,8 @@ import pytest
 from rookery.cli import autostart
 from rookery.cli.detached_daemon import StartedDaemon
 from rookery.cli.failures import asks_for_json
+from rookery.cli.program_name import program_name
 from rookery.cli.render import complain, complain_of, say, say_verbatim
-from rookery.cli.typed_name import typed_name
 from rookery.client import Client
 from rookery.client.daemon import StatusInfo
 from rookery.home import Home
@@ -131,7 +131,7 @@ def called(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
 
 
 def test_the_program_is_named_as_it_was_called(called: str) -> None:
-    assert typed_name() == called
+    assert program_name() == called
 
 
 @pytest.mark.parametrize("argv", ["rookery", "/x/site-packages/rookery/__main__.py"])
@@ -140,7 +140,7 @@ def test_a_program_without_a_path_is_named_by_its_name(
 ) -> None:
     monkeypatch.setattr("sys.argv", [argv])
 
-    assert typed_name() == "rookery"
+    assert program_name() == "rookery"
 
 
 @pytest.mark.usefixtures("called")

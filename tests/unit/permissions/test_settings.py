@@ -27,7 +27,7 @@ from rookery.sessions.expiry import ExpirySpans
 from rookery.sessions.supervisor import Deadlines, Supervisor
 from rookery.startup import store_settings
 from rookery.startup.components import Parts
-from rookery.store import limits
+from rookery.store import message_limits
 from rookery.store.journal import Journal
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.fakes.runtime import FakeRuntime
@@ -95,7 +95,7 @@ class Reached:
 
     built: Parts
     journal: Journal
-    kept: limits.StoredLimits  #: in the store
+    kept: message_limits.StoredLimits  #: in the store
     talk: relays.RelayLimits
     database: ObservedDatabase
 
@@ -108,7 +108,7 @@ async def parts(database: ObservedDatabase, journal: Journal, tmp_path: Path) ->
     settings = config.load(home.settings)
     await store_settings.prepare(settings, database)
     talk = limits_of(Desk(database, journal, settings).context)
-    kept = await database.read(limits.get)
+    kept = await database.read(message_limits.get)
     return Reached(Parts(home, settings, {}), journal, kept, talk, database)
 
 

@@ -26,7 +26,7 @@ from rookery.processes import Process
 from rookery.processes.lineage import read_lineage
 from rookery.sessions import record_end
 from rookery.sessions.headless import HeadlessWatch
-from rookery.store import audit, flags, limits, requests, sessions
+from rookery.store import audit, flags, message_limits, requests, sessions
 from rookery.store.journal import Journal
 from rookery.tracking.hook_callers import MAX_UNIDENTIFIED
 from rookery.tracking.intake import Intake
@@ -220,8 +220,8 @@ async def test_one_that_died_before_its_calls_were_read_is_over_soon(
 
 @pytest.mark.spec("K5")
 async def test_hooks_bring_only_so_many_sessions(desk: Desk, intake: Intake) -> None:
-    limit = limits.StoredLimits(headless_sessions=3)
-    await desk.database.write(partial(limits.put, limits=limit))
+    limit = message_limits.StoredLimits(headless_sessions=3)
+    await desk.database.write(partial(message_limits.put, limits=limit))
     for number in range(2):
         await intake.receive(intake.with_process(spooled("SessionStart", f"n-{number}")))
 
@@ -258,8 +258,8 @@ async def test_one_caller_brings_only_a_few_sessions_of_unknown_processes(
 async def test_sessions_of_unknown_processes_leave_room_for_agents(
     desk: Desk, intake: Intake
 ) -> None:
-    limit = limits.StoredLimits(headless_sessions=4)
-    await desk.database.write(partial(limits.put, limits=limit))
+    limit = message_limits.StoredLimits(headless_sessions=4)
+    await desk.database.write(partial(message_limits.put, limits=limit))
     for number in range(2):
         await intake.receive(intake.with_process(spooled("SessionStart", f"n-{number}")))
 
@@ -275,8 +275,8 @@ async def test_sessions_of_unknown_processes_leave_room_for_agents(
 async def test_a_denied_call_stays_denied_where_the_limit_is_reached(
     desk: Desk, intake: Intake
 ) -> None:
-    limit = limits.StoredLimits(headless_sessions=1)
-    await desk.database.write(partial(limits.put, limits=limit))
+    limit = message_limits.StoredLimits(headless_sessions=1)
+    await desk.database.write(partial(message_limits.put, limits=limit))
     rules = '[[deny]]\nname = "no rm"\ninput.command = { regex = "rm" }\n'
     desk.database.path.with_name("rules.toml").write_text(rules)
     remove = {"tool_name": "Bash", "tool_input": {"command": "rm -rf x"}}
@@ -314,16 +314,16 @@ async def test_a_call_that_comes_again_is_denied_again(desk: Desk, intake: Intak
 @pytest.mark.parametrize(
     ("limit", "said"),
     [
-        (1, "1 headless sessions live (limits.headless_sessions)"),
-        (4, "2 headless sessions live (limits.headless_sessions)"),
+        (1, "1 headless sessions live (message_limits.headless_sessions)"),
+        (4, "2 headless sessions live (message_limits.headless_sessions)"),
         (100, ""),
     ],
 )
 async def test_it_is_said_that_the_limit_is_reached(desk: Desk, limit: int, said: str) -> None:
     await desk.settle("one", runtime="headless")
     await desk.settle("two", runtime="headless")
-    kept = limits.StoredLimits(headless_sessions=limit)
-    await desk.database.write(partial(limits.put, limits=kept))
+    kept = message_limits.StoredLimits(headless_sessions=limit)
+    await desk.database.write(partial(message_limits.put, limits=kept))
 
     trouble = await desk.database.read(find_trouble)
 

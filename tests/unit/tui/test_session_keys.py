@@ -8,7 +8,7 @@ import pytest
 from rookery.model.errors import Answered, RuntimeFailed
 from rookery.tui.command_lines import NewSession
 from rookery.tui.dialogs import TextDialog
-from rookery.tui.live import LiveThreads
+from rookery.tui.threads import LiveThreads
 from tests.support.tui import FakeDaemon, shown
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("I7")]

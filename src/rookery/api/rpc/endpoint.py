@@ -32,7 +32,7 @@ from rookery.api.rpc.shapes import MAX_BATCH_CALLS, PATH
 from rookery.api.strict_json import load
 from rookery.model.errors import BadInput, CommandRefused, Forbidden, RookeryError
 from rookery.model.scopes import Scope
-from rookery.model.suggestions import did_you_mean
+from rookery.model.spelling_suggestions import did_you_mean
 from rookery.operations.access import require_valid
 from rookery.operations.context import Caller, Context
 from rookery.store import sessions

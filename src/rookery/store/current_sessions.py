@@ -10,11 +10,11 @@ from sqlite3 import Connection, Row
 
 import msgspec
 
+from rookery.model.current_sessions import CurrentSession
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.money import in_dollars
 from rookery.model.permissions import DIALOG, Call
-from rookery.model.present_sessions import PresentSession
 from rookery.model.tool_inputs import telling
 from rookery.store.sessions import IS_RESUMED, LIVE, session_values
 
@@ -63,7 +63,7 @@ def listed(
     recently: datetime,
     branches: Mapping[str, str],
     limit: int = 10_000,
-) -> list[PresentSession]:
+) -> list[CurrentSession]:
     """Return the live sessions, and sessions that ended after a time, oldest first.
 
     Sessions that ended before ``recently`` come without their last turns. ``branches`` are the
@@ -80,7 +80,7 @@ def listed(
 
 def of_ids(
     db: Connection, ids: Collection[str], *, branches: Mapping[str, str]
-) -> list[PresentSession]:
+) -> list[CurrentSession]:
     """Return the sessions with these ids, oldest first."""
     requests = _open_requests(db)
     rows = db.execute(
@@ -89,7 +89,7 @@ def of_ids(
     return [_read(row, requests, branches) for row in rows]
 
 
-def get(db: Connection, session: SessionId, *, branches: Mapping[str, str]) -> PresentSession:
+def get(db: Connection, session: SessionId, *, branches: Mapping[str, str]) -> CurrentSession:
     found = of_ids(db, [session], branches=branches)
     if not found:
         raise SessionUnknown(session)
@@ -132,7 +132,7 @@ def _open_requests(db: Connection) -> dict[str, Row]:
     return {row["session"]: row for row in rows}
 
 
-def _read(row: Row, requests: Mapping[str, Row], branches: Mapping[str, str]) -> PresentSession:
+def _read(row: Row, requests: Mapping[str, Row], branches: Mapping[str, str]) -> CurrentSession:
     values = session_values(row)
     values["is_resumed"] = bool(values["is_resumed"])
     if "last_turn" in values:
@@ -148,7 +148,7 @@ def _read(row: Row, requests: Mapping[str, Row], branches: Mapping[str, str]) ->
         values["cost_usd"] = in_dollars(values["cost"])
     if request := requests.get(values["id"]):
         values |= _asked(request, values["project_path"])
-    return msgspec.convert(values, PresentSession)
+    return msgspec.convert(values, CurrentSession)
 
 
 def _asked(request: Row, project: str) -> dict[str, str]:

@@ -11,10 +11,10 @@ from rookery.model import facts
 from rookery.model.errors import BacklogFull
 from rookery.model.facts import SessionId
 from rookery.model.messages import MAX_MESSAGE_BYTES
-from rookery.store import limits
+from rookery.store import message_limits
 from rookery.store import relays as known
 from rookery.store.journal import Journal
-from rookery.store.limits import StoredLimits
+from rookery.store.message_limits import StoredLimits
 from tests.support.relays import LIMITS, answer, heard, talk
 from tests.support.rows import ANNA, BERT, WORKER
 from tests.support.team import Office
@@ -33,7 +33,7 @@ def waiting(office: Office) -> int:
 
 
 def test_only_so_many_messages_wait_for_one_session(office: Office) -> None:
-    limits.put(office.db, StoredLimits(queued_messages=3))
+    message_limits.put(office.db, StoredLimits(queued_messages=3))
     for number in range(3):
         office.say(None, BERT, f"Message {number}.")
 
@@ -55,7 +55,7 @@ def test_only_so_many_bytes_wait_for_one_session(office: Office) -> None:
 
 
 def test_an_answer_is_not_relayed_to_one_for_whom_too_much_waits(office: Office) -> None:
-    limits.put(office.db, StoredLimits(queued_messages=2))
+    message_limits.put(office.db, StoredLimits(queued_messages=2))
     relay = talk(office, ANNA, BERT, WORKER)
     for number in range(2):
         office.say(None, BERT, f"Message {number}.")
@@ -84,7 +84,7 @@ def stop(office: Office, session: SessionId, how: facts.How = "finished") -> Non
 def test_news_is_told_also_to_one_for_whom_too_much_waits(
     office: Office, full: StoredLimits
 ) -> None:
-    limits.put(office.db, full)
+    message_limits.put(office.db, full)
     for _ in range(2):
         office.say(None, BERT, "x" * 50)
     relay = relays.join_pair(office.db, office.journal, (BERT, ANNA), limits=LIMITS)
@@ -100,7 +100,7 @@ def test_news_is_told_also_to_one_for_whom_too_much_waits(
 
 @pytest.mark.spec("E6")
 def test_news_keeps_nobodys_words_from_a_session(office: Office) -> None:
-    limits.put(office.db, StoredLimits(queued_messages=2))
+    message_limits.put(office.db, StoredLimits(queued_messages=2))
     office.listen(BERT, WORKER, repeat=True)
     for _ in range(5):
         stop(office, WORKER)
@@ -110,7 +110,7 @@ def test_news_keeps_nobodys_words_from_a_session(office: Office) -> None:
 
 @pytest.mark.spec("E6")
 def test_much_news_is_merged_and_says_each_thing_once(office: Office) -> None:
-    limits.put(office.db, StoredLimits(queued_messages=2))
+    message_limits.put(office.db, StoredLimits(queued_messages=2))
     office.listen(BERT, WORKER, repeat=True)
     made = [talk(office, ANNA, BERT) for _ in range(3)]
 
@@ -135,7 +135,7 @@ def test_merged_news_has_an_end_and_says_so(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notices, "MAX_MERGED_LINES", 3)
-    limits.put(office.db, StoredLimits(queued_messages=1))
+    message_limits.put(office.db, StoredLimits(queued_messages=1))
     office.listen(BERT, WORKER, repeat=True)
 
     for number in range(8):
@@ -149,9 +149,9 @@ def test_merged_news_has_an_end_and_says_so(
 
 
 def test_the_limits_are_those_that_were_set_last(db: Connection) -> None:
-    usual = limits.get(db)
-    limits.put(db, StoredLimits(1, 2, 3))
-    limits.put(db, StoredLimits(4, 5, 6))
+    usual = message_limits.get(db)
+    message_limits.put(db, StoredLimits(1, 2, 3))
+    message_limits.put(db, StoredLimits(4, 5, 6))
 
     assert usual == StoredLimits(1_000, 16_000_000, 500)
-    assert limits.get(db) == StoredLimits(4, 5, 6)
+    assert message_limits.get(db) == StoredLimits(4, 5, 6)

@@ -22,7 +22,7 @@ from rookery.supervise import Reconciler
 
 
 @dataclass(frozen=True, slots=True)
-class Attention:
+class ScreenRequests:
     """Enables the reports; ``ScreenWatch`` disables them once hooks report everything."""
 
     database: Database

@@ -22,7 +22,7 @@ RECENT_TURNS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class PresentTurn:
+class CurrentTurn:
     """A session and its current turn."""
 
     session: Session
@@ -58,7 +58,7 @@ class PresentTurn:
         return bool(known or transcript_glob(self.session.agent, native_id))
 
 
-def present_turn(db: Connection, session: SessionId) -> PresentTurn:
+def current_turn(db: Connection, session: SessionId) -> CurrentTurn:
     """Return the current turn of a session: everything since the end of the one before.
 
     The start of a turn may become known only after the turn was answered.
@@ -68,7 +68,7 @@ def present_turn(db: Connection, session: SessionId) -> PresentTurn:
     since = turns.last_end(db, session) or current.created_at
     is_open = bool(latest) and latest[0].ended_at is None
     prompt, started_at = (latest[0].prompt, latest[0].started_at) if is_open else ("", since)
-    return PresentTurn(current, since, prompt, started_at, is_open, _last_ended(db, session))
+    return CurrentTurn(current, since, prompt, started_at, is_open, _last_ended(db, session))
 
 
 def _last_ended(db: Connection, session: SessionId) -> exchanges.AskedTurn | None:
@@ -83,7 +83,7 @@ def is_confirmed(found: Sequence[exchanges.PromptEntry], claim: Claim) -> bool:
     return bool(exchanges.begun(found, at=claim.at).prompt)
 
 
-def reported(turn: PresentTurn, found: Sequence[exchanges.PromptEntry], claim: Claim) -> Answer:
+def reported(turn: CurrentTurn, found: Sequence[exchanges.PromptEntry], claim: Claim) -> Answer:
     """Return the texts of the turns that a claim of a session file is about."""
     if claim.activity is not Activity.IDLE:
         return exchanges.begun(found, at=claim.at)

@@ -13,7 +13,7 @@ from rookery.store import flags, message_batches, messages, sessions
 
 
 @dataclass(frozen=True, slots=True)
-class PresentDelivery:
+class CurrentDelivery:
     """The state that determines the next step for a session."""
 
     is_holding: bool
@@ -34,8 +34,8 @@ class PresentDelivery:
         return is_working and self.urgency is Urgency.INTERRUPT
 
 
-def read_state(db: Connection, session: SessionId) -> PresentDelivery:
-    return PresentDelivery(
+def read_state(db: Connection, session: SessionId) -> CurrentDelivery:
+    return CurrentDelivery(
         is_holding=flags.is_holding(db),
         session=sessions.get(db, session),
         parcel=message_batches.under_way(db, session),

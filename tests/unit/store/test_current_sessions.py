@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from rookery.model.current_sessions import CurrentSession
 from rookery.model.facts import (
     CallDecided,
     SessionEnded,
@@ -19,8 +20,7 @@ from rookery.model.facts import (
     UsageReported,
 )
 from rookery.model.permissions import DIALOG, Call
-from rookery.model.present_sessions import PresentSession
-from rookery.store import notifications, present_sessions, requests, sessions, tool_calls
+from rookery.store import current_sessions, notifications, requests, sessions, tool_calls
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
 from tests.support.fakes.clock import FakeClock
@@ -34,8 +34,8 @@ def _settled(db: Connection, journal: Journal) -> None:
     settle_in(db, journal)
 
 
-def view(db: Connection) -> PresentSession:
-    return present_sessions.get(db, WORKER, branches={})
+def view(db: Connection) -> CurrentSession:
+    return current_sessions.get(db, WORKER, branches={})
 
 
 def test_a_session_shows_its_tool_and_its_argument_while_the_tool_runs(
@@ -91,13 +91,13 @@ def test_an_answer_is_unread_until_it_was_shown(
     journal.append(db, TurnStarted(WORKER, "One."), TurnEnded(WORKER, "First."))
     before = view(db)
     assert before.last_answer_at
-    present_sessions.mark_seen(db, WORKER, until=before.last_answer_at)
+    current_sessions.mark_seen(db, WORKER, until=before.last_answer_at)
     shown = view(db)
     clock.advance(1)
     journal.append(db, TurnStarted(WORKER, "Two."), TurnEnded(WORKER, "Second."))
     later = view(db)
-    present_sessions.mark_seen(db, WORKER, until=clock.now())
-    present_sessions.mark_seen(db, WORKER, until=before.last_answer_at)  # it moves forward only
+    current_sessions.mark_seen(db, WORKER, until=clock.now())
+    current_sessions.mark_seen(db, WORKER, until=before.last_answer_at)  # it moves forward only
 
     assert [before.is_unread, shown.is_unread, later.is_unread] == [True, False, True]
     assert not view(db).is_unread
@@ -106,10 +106,10 @@ def test_an_answer_is_unread_until_it_was_shown(
 def test_a_turn_that_was_shown_as_it_happened_is_read(db: Connection, journal: Journal) -> None:
     number = journal.append(db, TurnStarted(WORKER, "One."))
     journal.append(db, TurnEnded(WORKER, "First."))
-    present_sessions.mark_turn_seen(db, WORKER, turn=0)
+    current_sessions.mark_turn_seen(db, WORKER, turn=0)
     before = view(db)
 
-    present_sessions.mark_turn_seen(db, WORKER, turn=number)
+    current_sessions.mark_turn_seen(db, WORKER, turn=number)
 
     assert [before.is_unread, view(db).is_unread] == [True, False]
 
@@ -120,7 +120,7 @@ def test_a_turn_without_an_answer_is_not_seen(
 ) -> None:
     number = journal.append(db, TurnStarted(WORKER, "go"))
 
-    present_sessions.mark_turn_seen(db, WORKER, turn=number + (turn == "absent"))
+    current_sessions.mark_turn_seen(db, WORKER, turn=number + (turn == "absent"))
 
     assert view(db).seen_at is None
 
@@ -169,7 +169,7 @@ def test_a_list_has_branches_and_knows_what_was_resumed(
     sessions.add(db, make(journal, "later", continues=ANNA, project_path="/code"))
     long_ago = datetime(2000, 1, 1, tzinfo=UTC)
 
-    listed = present_sessions.listed(
+    listed = current_sessions.listed(
         db, ended_after=long_ago, recently=clock.now(), branches={"/code": "main"}
     )
 
@@ -180,8 +180,8 @@ def test_a_list_has_branches_and_knows_what_was_resumed(
         WORKER: ("", False),
         "later": ("main", False),
     }
-    assert present_sessions.live_folders(db) == ["/code"]
-    assert [each.id for each in present_sessions.of_ids(db, [BERT], branches={})] == [BERT]
+    assert current_sessions.live_folders(db) == ["/code"]
+    assert [each.id for each in current_sessions.of_ids(db, [BERT], branches={})] == [BERT]
 
 
 def test_tool_calls_are_listed_by_turn_with_their_arguments(
@@ -228,7 +228,7 @@ def test_sessions_that_ended_long_ago_come_without_their_turns(
         clock.advance(3_600)
     long_ago, an_hour_ago = datetime(2000, 1, 1, tzinfo=UTC), clock.now() - timedelta(hours=1)
 
-    listed = present_sessions.listed(
+    listed = current_sessions.listed(
         db, ended_after=long_ago, recently=an_hour_ago - timedelta(1e-5), branches={}
     )
 

@@ -8,7 +8,7 @@ import pytest
 
 from rookery.model.facts import PromptFound, SessionId, SessionRenamed, TurnEnded, TurnStarted
 from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, Session
-from rookery.sessions.prompt_names import rename_after_prompt
+from rookery.sessions.headless_names import rename_after_prompt
 from rookery.store import sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal

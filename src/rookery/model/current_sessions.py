@@ -9,7 +9,7 @@ from rookery.model.sessions import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PresentSession(Session):
+class CurrentSession(Session):
     """A session with its last turn, its open request and its branch."""
 
     last_turn: int = 0  #: the entry that began the latest turn

@@ -18,7 +18,7 @@ _SUGGESTED = re.compile(rf"(?:(?<=\S {{2}})|(?<=[a-z]; )){WRITTEN}(?= [a-z-])")
 _MENTIONED = re.compile(rf"(?:\S {{2}}|[a-z]; |[`(]|^ *){WRITTEN}(?= [a-z-])", re.MULTILINE)
 
 
-def typed_name() -> str:
+def program_name() -> str:
     """Return the command with which the user calls this program from this folder."""
     program = Path(sys.argv[0])
     # Without a folder it was found on the PATH; other programs only use this module.
@@ -34,17 +34,17 @@ def typed_name() -> str:
         return str(program)
 
 
-def with_typed_name(text: str) -> str:
+def with_program_name(text: str) -> str:
     """Write the suggested commands of a text so that the user can type them here."""
     return _renamed(_SUGGESTED, text)
 
 
-def with_typed_name_in_prose(text: str) -> str:
+def with_program_name_in_prose(text: str) -> str:
     """Do the same in a sentence of Rookery's own, which may quote commands."""
     return _renamed(_MENTIONED, text)
 
 
 def _renamed(where: re.Pattern[str], text: str) -> str:
-    if WRITTEN not in text or (name := typed_name()) == WRITTEN:
+    if WRITTEN not in text or (name := program_name()) == WRITTEN:
         return text
     return where.sub(lambda found: found[0].removesuffix(WRITTEN) + name, text)

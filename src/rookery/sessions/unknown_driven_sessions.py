@@ -27,7 +27,7 @@ class ListsSessions(Protocol):
         ...
 
 
-async def end_stray_sessions(database: Database, runtime: ListsSessions) -> None:
+async def end_unknown_sessions(database: Database, runtime: ListsSessions) -> None:
     """End the sessions without a row."""
     listed = await runtime.list_sessions()
     # After that: a session has its row before it is started.
