@@ -20,7 +20,7 @@ from rookery.config import LimitSettings, Settings
 from rookery.daemon import running
 from rookery.drivers.commands import List
 from rookery.home import Home
-from rookery.model.errors import BadInput, LimitReached
+from rookery.model.errors import BadInput, CommandRefused, LimitReached
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.permissions import Request
@@ -370,6 +370,18 @@ async def test_a_session_of_one_turn_that_is_interrupted_has_failed(daemon: Daem
 
     now = await daemon.until(session.id, Status.COMPLETED, Status.FAILED)
     assert (now.status, now.reason) == (Status.FAILED, "its turn was interrupted")
+
+
+@pytest.mark.spec("G3")
+@pytest.mark.parametrize("given", [{}, {"interrupt": True}])
+async def test_a_session_of_one_turn_takes_no_further_message(
+    daemon: Daemon, given: dict[str, bool]
+) -> None:
+    session = await daemon.start("say: first\nwait", single_turn=True)
+    await daemon.until(session.id, Activity.WORKING)
+
+    with pytest.raises(CommandRefused, match=r"ends after its first turn.*resume"):
+        await daemon.ask("send", session=session.id, words="say: second", **given)
 
 
 @pytest.mark.spec("G2", "A5")

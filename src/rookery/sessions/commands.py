@@ -22,7 +22,14 @@ from rookery.model.facts import (
     SessionRenamed,
 )
 from rookery.model.lifecycle import Status
-from rookery.model.messages import USUAL_HANDLING, Handling, MessageId, Origin, Words
+from rookery.model.messages import (
+    USUAL_HANDLING,
+    Handling,
+    MessageId,
+    Origin,
+    Urgency,
+    Words,
+)
 from rookery.ports.agent import Agent
 from rookery.store import message_limits, message_queue, messages, sessions
 from rookery.store.journal import Journal
@@ -60,6 +67,11 @@ def send(  # noqa: PLR0913 - a message
         raise SessionOver(f"{session.name} ({session.status}: {session.reason})")
     if not session.can_receive:
         raise CommandRefused(f"{session.name} has no pane: nothing can be typed into it.")
+    if sessions.has_one_turn(db, recipient) and handling.urgency is not Urgency.STEER:
+        raise CommandRefused(
+            f"{session.name} ends after its first turn, so it takes no further message. Once it"
+            f" has ended, continue it:  rookery resume {session.name} TEXT"
+        )
     return write(db, journal, recipient, words, speaker, handling=handling)
 
 

@@ -238,6 +238,14 @@ def of_one_turn(db: Connection) -> set[SessionId]:
     return {SessionId(row["id"]) for row in rows}
 
 
+def has_one_turn(db: Connection, session: SessionId) -> bool:
+    """Return whether a driven session ends after its first turn."""
+    query = (
+        "select 1 from sessions where id = ? and json_extract(launch, '$.driving.single_turn')"
+    )
+    return db.execute(query, (session,)).fetchone() is not None
+
+
 def launch_of(db: Connection, session: SessionId) -> dict[str, Any]:
     """Return the parameters with which the start of a session was requested."""
     row = db.execute("select launch from sessions where id = ?", (session,)).fetchone()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
@@ -22,7 +24,7 @@ from rookery.model.errors import (
     WordsRefused,
 )
 from rookery.model.lifecycle import Status
-from rookery.model.messages import Words
+from rookery.model.messages import Handling, Urgency, Words
 from rookery.model.sessions import Session
 from rookery.sessions import commands, starts
 from rookery.sessions.commands import MessageSender
@@ -223,6 +225,28 @@ def test_nobody_can_speak_to_one_who_is_over_or_about_to_be(
 
     with pytest.raises(SessionOver, match="worker"):
         commands.send(db, journal, speaker=MessageSender("anna"), recipient=WORKER, words=WORDS)
+
+
+@pytest.mark.spec("G3")
+def test_a_session_of_one_turn_takes_only_messages_that_steer_its_turn(
+    db: Connection, journal: Journal
+) -> None:
+    settle_in(db, journal)
+    launch = {"driving": {"single_turn": True}}
+    db.execute("update sessions set launch = ?", (json.dumps(launch),))
+    send = partial(
+        commands.send,
+        *(db, journal),
+        speaker=MessageSender("anna"),
+        recipient=WORKER,
+        words=WORDS,
+    )
+
+    with pytest.raises(CommandRefused, match="ends after its first turn"):
+        send()
+    send(handling=Handling(urgency=Urgency.STEER))
+
+    assert steps(db) == ["pending"]
 
 
 @pytest.mark.spec("A8")
