@@ -1,4 +1,4 @@
-"""Code that commands share: options, the home and the client."""
+"""Code that commands share: options, Rookery's folders and the client of the daemon."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from rookery.client import Client
 from rookery.home import Home, find_home
 from rookery.quick_python_import import import_quickly
 
-#: Commands that also work without a daemon, and say that none runs.
+#: Commands that work without a daemon, and so never start one.
 _WITHOUT_DAEMON = frozenset({"status", "doctor", "uninstall"})
 
-#: The variables that programs of agents have.
+#: Environment variables that show that a command runs inside an agent.
 _AGENTS_VARIABLES = ("ROOKERY_BADGE", "ROOKERY_SESSION", *OWN_VARIABLES)
 
-#: The key of a context's ``meta`` with the value of --no-autostart.
+#: The key in ``click.Context.meta`` under which the value of --no-autostart is kept.
 NO_AUTOSTART = "rookery.no_autostart"
 
 P = ParamSpec("P")
@@ -32,7 +32,7 @@ R = TypeVar("R")
 
 
 class _Seconds(click.FloatRange):
-    """A number of seconds: not negative, and not NaN, which passes every range check."""
+    """A number of seconds, at least 0. Rejects NaN, which passes every range check."""
 
     def convert(
         self,
@@ -56,7 +56,7 @@ _SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 def read_span(
     context: click.Context, option: click.Parameter, value: str | None
 ) -> float | None:
-    """Return a span such as 90s, 30m, 2h or 1d in seconds."""
+    """Convert a duration such as 90s, 30m, 2h or 1d to seconds."""
     if value is None:
         return None
     found = _SPAN.fullmatch(value.strip().lower())
@@ -92,12 +92,12 @@ def home() -> Home:
 
 
 def own_root() -> Path | None:
-    """Return the folder in ROOKERY_HOME; ``None`` if the default places are used."""
+    """Return the folder that ROOKERY_HOME names; ``None`` if the default folders are used."""
     return home().state if os.environ.get("ROOKERY_HOME") else None
 
 
 def pass_client(command: Callable[Concatenate[Client, P], R]) -> Callable[P, R]:
-    """Pass a command the client of its context, or one for the home of this process."""
+    """Decorate a command to receive a client. Starts the daemon first if needed and allowed."""
 
     @wraps(command)
     def run(*args: P.args, **options: P.kwargs) -> R:
@@ -107,7 +107,7 @@ def pass_client(command: Callable[Concatenate[Client, P], R]) -> Callable[P, R]:
 
 
 def context_client(context: click.Context, **settings: float) -> Client:
-    """Return the client that the program was given, or one for the home of this process."""
+    """Return the client in the click context, or a new one for this process's home."""
     if client := context.find_object(Client):
         return client
     # Within a session, its badge limits the command to what the session may do.
@@ -115,19 +115,20 @@ def context_client(context: click.Context, **settings: float) -> Client:
 
 
 def _with_daemon(context: click.Context) -> Client:
-    """Return the client, after a daemon was started if the command needs one."""
+    """Return the client; start the daemon first if none runs and the command may start one."""
     client = context_client(context)
     is_own = context.find_object(Client) is None
     if is_own and may_start_daemon(context, os.environ) and not client.can_connect():
-        # Imported by name: only the first command needs it.
+        # Imported here: a command that finds a daemon must not wait for this import.
         import_quickly("rookery.cli.autostart").start_daemon(home())
     return client
 
 
 def may_start_daemon(context: click.Context, environment: Mapping[str, str]) -> bool:
-    """Return whether a command may start the daemon, as far as the user did not configure it.
+    """Return whether the command, its options and its environment allow a start of the daemon.
 
-    An agent may not: the daemon would live in its session, and with its environment.
+    ``start_daemon`` reads the configuration. A command of an agent may not start the daemon,
+    which would run in the agent's session with the agent's environment.
     """
     command = context.command_path.split()[1:2]
     is_agent = any(name in environment for name in _AGENTS_VARIABLES)

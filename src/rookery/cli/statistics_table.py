@@ -18,13 +18,13 @@ from rookery.presentation.texts import count, one_line
 #: Days that are listed if the user has not said how many.
 DEFAULT_DAYS = 14
 
-#: Cells of the longest bar.
+#: Limits for the longest bar, in cells. A table without room for the minimum has no bars.
 MIN_BAR_CELLS, MAX_BAR_CELLS = 6, 40
 
 #: The columns that a narrow terminal leaves out, in this order.
 _SPARED = ("TURNS", "OUTPUT", "INPUT", "SESSIONS")
 
-#: How sessions end, and the words for people.
+#: The final statuses of sessions, and their names in the output.
 _ENDED = {"completed": "completed", "failed": "failed", "killed": "ended on request"}
 
 _NO_PRICE = "– is a cost that is not known. Set prices to estimate it:  rookery stats --help"
@@ -82,7 +82,7 @@ def _expense(expense: ExpenseInfo) -> str:
 
 
 def _total(found: StatisticsInfo) -> list[UsageSumInfo]:
-    """Return the row of the sums, which a single agent does not need."""
+    """Return the row of totals; no row if there are fewer than two agents."""
     if len(found.agents) < 2:  # noqa: PLR2004 - one row is its own sum
         return []
     return [
@@ -102,7 +102,7 @@ def _total(found: StatisticsInfo) -> list[UsageSumInfo]:
 def _table(
     title: str, used: Sequence[UsageSumInfo], width: int, *, has_bars: bool = False
 ) -> list[str]:
-    """Return the lines of a table, with bars behind it if there is room for them."""
+    """Return the lines of a table, with bars to the right of it if there is room."""
     if not used:  # a daemon of an earlier version sends none
         return []
     rows = [_cells(title, each) for each in used]
@@ -145,7 +145,7 @@ def _fit(rows: Sequence[Mapping[str, str]], width: int, *, has_bars: bool) -> di
 
 
 def _line(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
-    """Return a row: its first cell on the left of its column, numbers on the right."""
+    """Return a row with its first cell aligned to the left and its numbers to the right."""
     (label, first), *numbers = widths.items()
     start = cut(row[label], first)
     start += " " * (first - cells(start))
@@ -154,7 +154,7 @@ def _line(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
 
 
 def _bars(used: Sequence[UsageSumInfo], width: int) -> list[str]:
-    """Return a bar for each row: its cost, or its tokens if no cost is known."""
+    """Return a bar for each row: of its cost, or of its tokens if no row has a cost."""
     costs = [each.cost_usd or 0.0 for each in used]
     amounts = costs if any(costs) else [float(each.tokens) for each in used]
     drawn = [bar(each, max(amounts), width) for each in amounts]

@@ -28,7 +28,8 @@ from rookery.store import dialogs as stored_dialogs
 from rookery.store import sessions as stored_sessions
 from rookery.store import turn_changes, turns
 
-#: Seconds between two checks of a screen that rests in mid-turn; and for that turn to be ended.
+#: Seconds between the two checks that a screen rests in mid-turn, and how long beyond the
+#: agent's quiet time to wait until the end of that turn is recorded.
 RESTING_S, CORRECTION_TIMEOUT_S = 1.0, 3.0
 
 
@@ -62,13 +63,13 @@ async def interrupt(context: Context, caller: Caller, params: OfSession) -> Sess
 
     def note(db: Connection) -> None:
         _require_interruptible(db, context, stored_sessions.get(db, session.id))
-        # Recorded before the key: open requests end because of it, and the audit says so.
+        # Recorded first: the key ends open requests, and the audit names who pressed it.
         stored_dialogs.mark_interrupted(db, session.id, caller.name)
         keys = " ".join(agent.input.interrupt)
         context.journal.append(db, KeysPressed(session.id, keys, caller.name))
 
     begun_at = await begin_acting(context, caller, note)
-    # A daemon that died after the note may or may not have pressed the key.
+    # If a daemon died after ``note``, press the key only if that turn still runs.
     if begun_at is None or await context.database.read(
         lambda db: _still_runs(db, session.id, since=begun_at)
     ):
@@ -79,9 +80,9 @@ async def interrupt(context: Context, caller: Caller, params: OfSession) -> Sess
 
 
 async def correct_missed_end(context: Context, caller: Caller, session: Session) -> None:
-    """Have a turn's end recorded if no hook reported it and the session's screen rests.
+    """Have the screen reader end a turn whose end no hook reported, if the screen rests.
 
-    Otherwise the key would interrupt nothing, and the turn would still seem to run.
+    Otherwise the key would reach an idle agent, and the turn would still seem to run.
     """
     agent = context.agents[session.agent]
     is_young = context.journal.clock.now() - session.since < timedelta(
@@ -109,7 +110,7 @@ def _require_interruptible(db: Connection, context: Context, session: Session) -
     """Refuse a session in which no turn runs. Raises ``SessionOver`` or ``CommandRefused``."""
     require_alive(session)
     agent = context.agents[session.agent]
-    # Only the user knows whether something runs in a shell.
+    # A shell may run a command while the session shows as idle: allow the interrupt.
     reports_idle = agent.hooks is not None or agent.screen is not None
     if reports_idle and session.activity is Activity.IDLE:
         raise CommandRefused(f"{session.name} is idle; there is nothing to interrupt.")

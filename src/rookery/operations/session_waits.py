@@ -29,7 +29,7 @@ Number: TypeAlias = Annotated[int, Field(ge=1, le=MAX_AWAITED_SESSIONS)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
 
 
-#: Requests that a caller knows of: they do not end its wait.
+#: When the requests were made that a caller already knows: these do not end its wait.
 Known: TypeAlias = Annotated[
     tuple[Moment, ...],
     Field(max_length=MAX_AWAITED_SESSIONS),
@@ -58,7 +58,7 @@ class WaitForSeveralParams(Params):
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    there: list[Session]  #: that have reached the goal, in that order
+    there: list[Session]  #: the sessions that reached the goal, in the order in which they did
     awaited: list[Session]  #: the others
 
 
@@ -104,7 +104,7 @@ async def wait_for_several(
 
 
 def enough(needed: Literal["all", "any"] | int, every: int) -> int:
-    """Return how many of ``every`` sessions have to reach the goal."""
+    """Return how many sessions have to reach the goal, out of ``every``."""
     if isinstance(needed, int):
         return min(needed, every)
     return every if needed == "all" else 1
@@ -120,7 +120,8 @@ def _reached(db: Connection, session: SessionId, params: WaitForSeveralParams) -
         is_held = not now.is_ours or stored_sessions.handle_of(db, session) is not None
         return now.status is Status.RUNNING and is_held
     if goal == "stop":
-        # Messages that are queued for it cannot leave before a person has answered.
+        # A session that asks has stopped even if messages are queued for it: they are
+        # delivered only after a person has answered.
         is_idle = now.activity is Activity.IDLE
         asks = now.is_asking and now.since not in params.known
         return asks or (is_idle and not messages.is_owed(db, session))
@@ -128,7 +129,7 @@ def _reached(db: Connection, session: SessionId, params: WaitForSeveralParams) -
 
 
 def _why_not(db: Connection, session: SessionId, goal: Goal) -> str:
-    """Return what a session does before it reaches the goal, and why messages for it wait."""
+    """Return what a session does now and, for the goal "stop", why messages for it wait."""
     now = stored_sessions.get(db, session)
     queued = backlog.kept_words(db).get(session) if goal == "stop" else None
     if queued is None:

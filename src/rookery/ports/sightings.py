@@ -60,28 +60,29 @@ class Unsuspended:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """The session's own stream reported this, so no hook has to. Recorded as a whole."""
+    """An event of the session's own stream, used instead of hooks. Recorded as a whole."""
 
     session: SessionId
     facts: tuple[Fact, ...] = ()
     blocks: tuple[Block, ...] = ()
-    native_id: NativeId | None = None  #: the agent's own id of the conversation, if it is told
-    permission_mode: str = ""  #: the current mode, if it is told
-    process: str | None = None  #: the agent's process, if it is told: its pid and start time
+    native_id: NativeId | None = None  #: the agent's own id of the conversation, if reported
+    permission_mode: str = ""  #: the current mode, if reported
+    process: str | None = None  #: the agent's pid and start time, if reported
     total_cost: int | None = None  #: the agent's own running total, in micro-dollars
     edited: tuple[str, ...] = ()  #: the paths of files that it has changed
-    #: Its position in the stream, which is recorded once; a runtime may report it again.
+    #: Its position in the stream: an event at a recorded position is ignored. An event
+    #: without a position has 0 and is always recorded.
     number: int = 0
     at: datetime | None = None  #: when it happened
 
 
 @dataclass(frozen=True, slots=True)
 class TextsReported:
-    """The session's own stream reported these texts of its answer, and nothing in between."""
+    """Consecutive texts of the session's answer that its own stream reported."""
 
     session: SessionId
     texts: tuple[str, ...]
-    number: int  #: the position of the last one in the stream; those before it have no gaps
+    number: int  #: the stream position of the last text; the others directly precede it
     at: datetime
 
 
@@ -102,8 +103,8 @@ class AgentAsked:
     input: Mapping[str, Any]
     call_id: str = ""
     subagent: str = ""
-    #: What decides if no rule does: a person; nothing, unless a rule denies or asks
-    #: (``unasked``); nothing, unless a rule denies (``granted``).
+    #: How it is decided. ``person``: by a rule, or else by a person. ``unasked``: allowed
+    #: unless a rule denies it or asks. ``granted``: allowed unless a rule denies it.
     basis: Literal["person", "unasked", "granted"] = "person"
     method: str = ""  #: the protocol's own name of the request, which rules may use as well
     folder: str = ""  #: where it would run; empty for the session's project folder
@@ -112,7 +113,7 @@ class AgentAsked:
 
 @dataclass(frozen=True, slots=True)
 class AgentStoppedAsking:
-    """The agent asks for it no longer."""
+    """The agent no longer waits for an answer: it has one, or the turn is over."""
 
     session: SessionId
     request: str
@@ -125,13 +126,13 @@ class Finished:
     session: SessionId
     outcome: Outcome
     reason: str
-    lost: bool = False  #: because its driver host ended
+    lost: bool = False  #: its driver host ended or no longer has it
     is_over_budget: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StartLost:
-    """A driven session whose agent was not up is gone: it is to be started again."""
+    """A driven session was lost before its agent was up: the supervisor starts it again."""
 
     session: SessionId
 

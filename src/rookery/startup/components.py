@@ -62,7 +62,7 @@ from rookery.workspaces.worktrees import Worktrees
 
 @dataclass(frozen=True, slots=True)
 class Factories:
-    """How the daemon makes what a test replaces."""
+    """Factories for the parts that tests replace."""
 
     database: Callable[[Path, Clock], Database] = Database
     tmux_server: type[Server] = Server
@@ -76,7 +76,7 @@ class Runtimes:
     own: TmuxRuntime  #: Rookery's own tmux server
     observed: ObservedRuntime  #: the user's panes
     driven: DrivenRuntime  #: sessions without a terminal
-    router: RuntimeRouter  #: all of them
+    router: RuntimeRouter  #: one runtime in front of the three
 
     def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
         in_tmux = self.own.holder_of(lineage) or self.observed.holder_of(lineage)
@@ -201,7 +201,7 @@ class Parts:
         return {**session_environment(self.login, caller, configured), **self.home.environment}
 
     def carrier(self, database: Database, clock: Clock, runtime: Runtime) -> Carrier:
-        """Return what gives messages to agents, by keys, queues or protocols."""
+        """Return the carrier that delivers messages to agents by keys, queues or protocols."""
 
         def uses_queue(agent: str) -> bool:
             return self.settings.agent(agent).messages == "queue"
@@ -274,11 +274,11 @@ class Parts:
         return Discovery(database, journal, AGENTS, observed, Kernel(), sockets, own)
 
     def _user_sockets(self) -> list[Path]:
-        """Return the sockets of the user's own tmux servers, as far as they may be searched."""
+        """Return the sockets of the user's own tmux servers; none if discovery is disabled."""
         discovery = self.settings.discovery
         if not discovery.enabled:
             return []
-        # As tmux itself does it.
+        # tmux finds its socket folder in the same way.
         configured_folder = os.environ.get("TMUX_TMPDIR") or self.login.get("TMUX_TMPDIR")
         root = os.path.realpath(configured_folder or "/tmp")  # noqa: S108
         folder = Path(root, f"tmux-{os.getuid()}")

@@ -1,4 +1,4 @@
-"""Messages that wait, failed, or whose arrival is unknown."""
+"""Read the messages that wait, failed, or may not have arrived."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class QueuedWords:
 
     messages: int
     why: str  #: what they wait for; empty only until the first delivery attempt
-    obstacle: str = ""  #: ``why`` without the introduction of the error
+    obstacle: str = ""  #: the reason alone; ``why`` may be a whole error message
     blocked: Obstacle | None = None  #: the same as a code with a detail
 
 
@@ -33,7 +33,7 @@ class Unheard:
     step: Step
     waits_for: str
     written_at: datetime
-    obstacle: str = ""  #: ``waits_for`` without the introduction of the error
+    obstacle: str = ""  #: the reason alone; ``waits_for`` may be a whole error message
     blocked: Obstacle | None = None  #: the same as a code with a detail
     withdrawn_by: str = ""  #: who took it back; the clock if it expired
 
@@ -46,8 +46,8 @@ class Letter(Unheard):
     session: SessionId
     author: str
     expires_at: datetime | None = None  #: withdrawn if it is not sent by then
-    repeats: int | None = None  #: the message whose text was sent again
-    cleared_at: datetime | None = None  #: since when it is no longer listed
+    repeats: int | None = None  #: the earlier message whose text this one sends again
+    cleared_at: datetime | None = None  #: when it was removed from the list
     way: str = ""  #: how it was given to the agent; empty if it was not
 
 
@@ -83,7 +83,7 @@ def kept_words(db: Connection) -> dict[SessionId, QueuedWords]:
 
 
 def _kept(row: Row, held: Obstacle | None) -> QueuedWords:
-    """Return why messages wait: the global hold, then the session's state, then an obstacle."""
+    """Return the first reason that applies: hold, busy session, obstacle, earlier messages."""
     if not (blocked := held or _BUSY.get(row["state"])) and row["why"]:
         blocked, why = obstacle_in(row), row["why"]
     else:
@@ -103,7 +103,7 @@ def unheard(db: Connection, session: SessionId) -> list[Unheard]:
     return [Unheard(**_state(row)) for row in rows]
 
 
-#: Messages that a person does not need to see any more.
+#: Selects messages that were cleared, or withdrawn by an actor other than ``EXPIRY``.
 _DONE_WITH = "(cleared_at is not null or withdrawn_by not in ('', ?))"
 
 

@@ -10,10 +10,10 @@ from rookery.model.facts import SessionId
 from rookery.store import blocks, session_days
 from rookery.store.statistics import EACH
 
-#: Rows deleted in one job: under 5 ms on the writer thread, for which all callers wait.
+#: Rows deleted in one job, which delays all other writes by less than 5 ms.
 MAX_DELETED_ROWS = 500
 
-#: Delete what is too old to be needed.
+#: Each deletes a slice of the rows of one table that are older than ``:before``.
 _AGED = tuple(
     f"delete from {table} where {key} in"
     f" (select {key} from {table} where at < :before order by at limit :slice)"
@@ -23,7 +23,7 @@ _AGED = tuple(
     )
 )
 
-#: Spares entries that a reader has not read yet, however long it has been absent.
+#: Keeps entries that a reader has yet to read, however long that reader has been away.
 _OLDEST_ENTRIES = """
     delete from entries where seq < (select min(seq) + :slice from entries)
         and at < :before and seq <= (select coalesce(min(seq), 9e18) from bookmarks)
@@ -71,9 +71,9 @@ def forget_aged(db: Connection, *, before: datetime) -> int:
 def forget_sessions(db: Connection, *, keep: int) -> int:
     """Delete a slice of the sessions that ended longest ago, beyond the last ``keep``.
 
-    ``forget_artifacts`` deletes their saved screens. A session that started, or was continued
-    by, a session that is kept stays: its rules bind that session. A session whose worktree
-    is kept stays as well.
+    ``forget_artifacts`` deletes their saved screens. A session stays while the database has
+    a session that it started or that continues it, because permission rules are looked up
+    along that chain. It also stays while its worktree does.
     """
     rows = db.execute(
         "select id from sessions where ended_at is not null and not is_held"
@@ -104,13 +104,13 @@ def forget_sessions(db: Connection, *, keep: int) -> int:
 
 
 def _tally(db: Connection, session: str) -> None:
-    """Keep what statistics need of a session that is being deleted."""
+    """Add a session that is being deleted to the totals that statistics read."""
     db.execute(_TALLY, (session,))
     session_days.fold(db, SessionId(session))
 
 
 def forget_artifacts(db: Connection, *, folder: Path) -> int:
-    """Delete the files of sessions that were deleted."""
+    """Delete the saved screens of sessions that were deleted. Returns how many."""
     existing = {row["id"] for row in db.execute("select id from sessions")}
     orphaned = [file for file in folder.glob("*.txt") if file.stem not in existing]
     for file in orphaned:

@@ -12,7 +12,7 @@ from rookery.model.messages import MessageId
 from rookery.model.sessions import Turn
 from rookery.store.timestamps import read_stamp
 
-#: Entries before the end of a turn that are searched for the one that interrupted it.
+#: How many entries before the end of a turn are searched for what interrupted it.
 MAX_SEARCHED_ENTRIES = 1_000
 
 #: Characters of a prompt or answer that are kept; the agent's transcript has the rest.
@@ -76,7 +76,7 @@ def last_end(db: Connection, session: SessionId) -> datetime | None:
 
 
 def last_ended(db: Connection, session: SessionId) -> int | None:
-    """Return the number of the latest ended turn."""
+    """Return the number of the latest ended turn: the entry that started it."""
     row = db.execute(
         "select started_by from turns where session = ? and ended_at is not null"
         " order by started_by desc limit 1",
@@ -86,10 +86,10 @@ def last_ended(db: Connection, session: SessionId) -> int | None:
 
 
 def interrupted_by(db: Connection, session: SessionId, *, before: int) -> Actor | None:
-    """Return who had keys pressed in the turn that ended with the entry ``before``.
+    """Return who last pressed keys through Rookery in the turn that the entry ``before`` ended.
 
-    None if only the agent's own terminal may know. Only the last entries are searched, because
-    they have no index by session.
+    ``None`` if Rookery pressed none, as when the user interrupts in the agent's terminal. Only
+    ``MAX_SEARCHED_ENTRIES`` are searched, because entries have no index by session.
     """
     began = last_ended(db, session) or 0
     row = db.execute(
@@ -114,7 +114,7 @@ NONE_COUNTED = CountedTurns(0, 0)
 
 
 def count_settled(db: Connection, session: SessionId) -> CountedTurns:
-    """Count the turns of a session before its first open one. Scans an index of all turns."""
+    """Count the turns of a session before its first open one. Scans an index of its turns."""
     (before,) = db.execute(
         "select coalesce((select min(started_by) from turns indexed by turns_open"
         " where session = ?1 and ended_at is null),"
@@ -153,7 +153,7 @@ def of_message(db: Connection, message: MessageId) -> Turn | None:
 
 def at(db: Connection, session: SessionId, moment: datetime) -> int | None:
     """Return the number of the turn that ran at a time; else of the next, else the last."""
-    # Turns that are reported after the daemon was away are dated too late: hence the next.
+    # Turns reported after the daemon was away are dated too late: the next is most likely.
     row = db.execute(
         "select started_by from turns where session = :session and started_by > coalesce(("
         " select started_by from turns where session = :session and ended_at < :moment"

@@ -1,4 +1,4 @@
-"""The answer to a request while the user makes it: which keys apply, and what is chosen."""
+"""The draft of an answer to a request: which keys apply, and what the user has chosen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from rookery.client.permissions import QuestionInfo, RequestInfo
 from rookery.model.permissions import DIALOG
 
-#: Options that have a key of their own.
+#: How many options of a question have a key of their own.
 MAX_KEYS = 9
 
 
@@ -46,7 +46,7 @@ class AnswerDraft:
         return self.request.questions[self.current]
 
     def choose(self, number: int) -> None:
-        """Choose an option of the current question; of several, add it or take it back."""
+        """Choose an option of the current question; toggle it if the question takes several."""
         if not 1 <= number <= len(self.question.options):
             return
         self.written.pop(self.current, None)
@@ -77,14 +77,14 @@ class AnswerDraft:
 
     @property
     def own_words(self) -> bool:
-        """Return whether an answer is free text; options are then given by their names."""
+        """Return whether any answer is free text; ``answers`` then gives options by name."""
         return bool(self.written)
 
     def answers(self) -> list[str]:
         """Return the answers as the daemon takes them: one for each question, in order."""
         questions = enumerate(self.request.questions)
         found = [self._answer(place, question) for place, question in questions]
-        # The only question takes each of its options as an answer of its own.
+        # For a single question, each chosen option is an answer of its own.
         return found[0] if len(found) == 1 else [",".join(each) for each in found]
 
     def _answer(self, place: int, question: QuestionInfo) -> list[str]:

@@ -28,7 +28,7 @@ from rookery.ports.transcript import (
     UsageParser,
 )
 
-#: How the transcript records that the user interrupted; it may continue with "for tool use".
+#: The start of the text that records an interruption; "]" or " for tool use]" follows.
 _INTERRUPTED = "[Request interrupted by user"
 
 
@@ -84,7 +84,7 @@ def _read_usage(line: Line) -> Usage | None:
 
 
 def folders(sources: FolderSources) -> Iterable[str]:
-    """Return the default settings folder, and the folders that are set or listed."""
+    """Yield the default settings folder, those that environments set, and the listed ones."""
     yield str(Path(sources.login.get("HOME") or Path.home()) / ".claude")
     environments = (sources.login, sources.shared, sources.own)
     yield from filter(None, (each.get(CONFIG_DIR) for each in environments))

@@ -10,7 +10,7 @@ from enum import StrEnum
 #: A lone ESC is the Escape key if no byte follows it within this time.
 ESCAPE_TIMEOUT_S = 0.03
 
-#: A paste of more lines or characters is shown as a label, as Claude Code does.
+#: A paste with more lines or characters than this is shown as a label, as in Claude Code.
 MAX_SHOWN_PASTE_LINES = 10
 MAX_SHOWN_PASTE_CHARACTERS = 2_000
 
@@ -76,9 +76,9 @@ _KEYS = {
 
 
 class Decoder:
-    """Decodes a terminal's bytes into the same events wherever the bytes are cut.
+    """Decodes a terminal's bytes into events that do not depend on how reads split the bytes.
 
-    Only a run of typed characters may come as several ``Typed``.
+    The one exception: a run of typed characters that is split comes as several ``Typed``.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class Decoder:
         """Read up to the end of ``text`` or of the paste; return the position."""
         end = text.find(_PASTE_END, position)
         if end < 0:
-            # The end mark may be cut in two: look at its possible beginning again.
+            # The end mark may be split between reads: keep what may be its beginning.
             end = max(position, len(text) - len(_PASTE_END) + 1)
             self._paste.append(text[position:end])
             self._rest = text[end:]
