@@ -314,8 +314,8 @@ async def test_a_call_that_comes_again_is_denied_again(desk: Desk, intake: Intak
 @pytest.mark.parametrize(
     ("limit", "said"),
     [
-        (1, "1 headless sessions live (message_limits.headless_sessions)"),
-        (4, "2 headless sessions live (message_limits.headless_sessions)"),
+        (1, "1 headless sessions live (limits.headless_sessions)"),
+        (4, "2 headless sessions live (limits.headless_sessions)"),
         (100, ""),
     ],
 )
