@@ -7,9 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from rookery.model.notifications import NotificationKind
-
-ALL_KINDS = tuple(NotificationKind)
+from rookery.model.notifications import DEFAULT_KINDS, NotificationKind
 
 
 def _check_arguments(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -29,7 +27,7 @@ class ChannelSettings(_NotificationSection):
     SWITCH: ClassVar[str] = "enabled = true"
 
     enabled: bool = False
-    kinds: tuple[NotificationKind, ...] = ALL_KINDS
+    kinds: tuple[NotificationKind, ...] = DEFAULT_KINDS
 
     @property
     def is_on(self) -> bool:
@@ -42,8 +40,8 @@ class CommandChannelSettings(ChannelSettings):
     enabled: bool = True  #: run the program, if there is one
     #: The program and its arguments, for example `["/home/anna/bin/tell"]`. Off if empty.
     run: Annotated[tuple[str, ...], AfterValidator(_check_arguments)] = ()
-    #: The kinds that it gets.
-    kinds: tuple[NotificationKind, ...] = ALL_KINDS
+    #: The kinds that it gets. There are also `long-turn`, `ended` and `started`.
+    kinds: tuple[NotificationKind, ...] = DEFAULT_KINDS
     timeout_seconds: float = Field(10.0, gt=0, le=300)  #: seconds until it is stopped
 
     SWITCH: ClassVar[str] = 'run = ["PROGRAM"]'
@@ -57,8 +55,8 @@ class DesktopChannelSettings(ChannelSettings):
     """Notifications of the desktop: notify-send, or osascript on macOS."""
 
     enabled: bool = False  #: show notifications on the desktop
-    #: The kinds that are shown.
-    kinds: tuple[NotificationKind, ...] = ALL_KINDS
+    #: The kinds that are shown. There are also `long-turn`, `ended` and `started`.
+    kinds: tuple[NotificationKind, ...] = DEFAULT_KINDS
     #: Show the command, the question or the answer, too. Other users of the computer may see
     #: it in the list of processes for a moment.
     details: bool = True
@@ -91,6 +89,8 @@ class NotificationSettings(_NotificationSection):
     #: Seconds between two notifications that the same session waits for you; what comes
     #: meanwhile is told together.
     waiting_seconds: float = Field(5.0, ge=0, le=600)
+    #: Minutes until a channel that carries the kind `long-turn` is told that a turn still runs.
+    long_turn_minutes: float = Field(10.0, gt=0, le=10_000)
     #: Show in the status line of Rookery's own tmux how many sessions wait or failed.
     tmux: bool = True
     command: CommandChannelSettings = CommandChannelSettings()

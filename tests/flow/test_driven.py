@@ -222,8 +222,8 @@ async def test_a_session_of_one_turn_is_completed_after_it(daemon: Daemon) -> No
         ("fail: usage limit reached", {"single_turn": True}, ("limit", "usage limit reached")),
         ("cut-off: it crashed", {"single_turn": True}, ("failed", "it crashed")),
         ("cut-off: it crashed", {}, ("failed", "it crashed")),
-        ("cost: 2\nfail: no", {"budget_usd": 2}, ("failed", BUDGET_REASON)),
-        ("cost: 2\nsay: done", {"budget_usd": 2}, ("failed", BUDGET_REASON)),
+        ("cost: 2\nfail: no", {"budget_usd": 2}, ("limit", BUDGET_REASON)),
+        ("cost: 2\nsay: done", {"budget_usd": 2}, ("limit", BUDGET_REASON)),
     ],
 )
 async def test_a_session_that_fails_with_its_turn_is_told_once(

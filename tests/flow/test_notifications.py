@@ -16,6 +16,7 @@ from rookery.agents.catalog import AGENTS
 from rookery.model import facts
 from rookery.model.errors import CommitFailed
 from rookery.model.facts import SessionId
+from rookery.model.notifications import NotificationKind
 from rookery.model.permissions import Call, Outcome, RequestId, Verdict
 from rookery.model.sessions import program_name
 from rookery.notifications.dispatcher import RETRY_PAUSES_S
@@ -155,6 +156,28 @@ async def test_a_clock_that_is_set_back_holds_no_notification(
         await room.pass_time(60.0)
 
     assert channel.titles == ["anna needs you", "anna needs you"]
+
+
+async def test_a_turn_that_has_run_for_long_is_told_once_if_it_still_works(
+    database: ObservedDatabase, clock: FakeClock
+) -> None:
+    channel = FakeNotifier()
+    kinds = [NotificationKind.LONG_TURN]
+    async with telling(database, clock, [channel], kinds=kinds) as room:
+        await settled(room)
+        for session in (ANNA, BERT, WORKER):
+            await room.happen(facts.TurnStarted(session, "Build it."))
+        await room.pass_time(599.0)
+        await room.happen(facts.TurnEnded(BERT, "Done."))
+        await ask(room, WORKER)
+        early = channel.titles
+        await room.pass_time(SOON)
+        in_time = channel.titles
+        await room.pass_time(3_600.0)
+
+    assert (early, in_time, channel.titles) == ([], ["anna is still working"], in_time)
+    assert "Build it." in channel.given[0].body()
+    assert await room.states() == [("sent", ""), ("skipped", "it waits for you")]
 
 
 async def test_a_finished_turn_a_failed_one_and_a_limit_are_told_apart(

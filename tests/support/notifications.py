@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -11,8 +11,8 @@ from sqlite3 import Connection
 import anyio
 
 from rookery.model.facts import Fact
-from rookery.model.notifications import NotificationKind
-from rookery.notifications import outcomes
+from rookery.model.notifications import DEFAULT_KINDS, NotificationKind
+from rookery.notifications import long_turns, outcomes
 from rookery.notifications.dispatcher import NotificationDispatcher, NotificationTiming
 from rookery.store import notifications
 from rookery.store.journal import Journal
@@ -21,13 +21,14 @@ from tests.support.fakes.database import ObservedDatabase
 from tests.support.fakes.notifier import FakeNotifier
 from tests.support.fakes.runtime import FakeRuntime
 
-READERS = {"notifications": outcomes.READER}
+READERS = {"notifications": outcomes.READER, "long turns": long_turns.READER}
 
 TIMING = NotificationTiming(
-    batch=timedelta(seconds=2), reminder=timedelta(minutes=10), waiting=timedelta(seconds=5)
+    batch=timedelta(seconds=2),
+    reminder=timedelta(minutes=10),
+    waiting=timedelta(seconds=5),
+    long_turn=timedelta(minutes=10),
 )
-
-ALL = tuple(NotificationKind)
 
 
 class Newsroom:
@@ -56,12 +57,13 @@ async def telling(
     clock: FakeClock,
     notifiers: Sequence[FakeNotifier],
     timing: NotificationTiming = TIMING,
+    kinds: Collection[NotificationKind] = DEFAULT_KINDS,
 ) -> AsyncIterator[Newsroom]:
     """Run the reader and the dispatchers of these channels."""
     database.keep_time_by(clock)
     room = Newsroom(database, clock)
-    kinds = {each.name: ALL for each in notifiers}
-    put = partial(notifications.put_channels, kinds=kinds, at=clock.now())
+    carried = {each.name: kinds for each in notifiers}
+    put = partial(notifications.put_channels, kinds=carried, at=clock.now())
     await database.write(put)
     await room.journal.catch_up(database)
     async with anyio.create_task_group() as tasks:

@@ -22,8 +22,21 @@ class NotificationKind(StrEnum):
     NEEDS_YOU = "needs-you"  #: a session asks for a permission or an answer
     FINISHED = "finished"  #: a turn has ended with an answer
     FAILED = "failed"  #: a turn or a whole session has failed
-    LIMIT = "limit"  #: a turn has failed because a limit of the agent's provider is reached
+    LIMIT = "limit"  #: a limit of the agent's provider, or the session's budget, is reached
     OVERLAP = "overlap"  #: two live sessions have changed the same file
+    LONG_TURN = "long-turn"  #: a turn has been running for ``notifications.long_turn_minutes``
+    ENDED = "ended"  #: a session has ended without a failure
+    STARTED = "started"  #: a session that Rookery started is up
+
+
+#: The kinds that a channel carries if its settings name none.
+DEFAULT_KINDS = (
+    NotificationKind.NEEDS_YOU,
+    NotificationKind.FINISHED,
+    NotificationKind.FAILED,
+    NotificationKind.LIMIT,
+    NotificationKind.OVERLAP,
+)
 
 
 class NotificationState(StrEnum):
@@ -36,6 +49,9 @@ class NotificationState(StrEnum):
     UNSURE = "unsure"  #: it may have been sent, so it is not sent again
     SKIPPED = "skipped"  #: there was a reason not to send it
 
+
+#: The subject of a notification about the start of a session.
+START = "start"
 
 #: The subject of a notification about the end of a session.
 END = "end"
@@ -62,6 +78,9 @@ _SINGLE: Mapping[NotificationKind, str] = {
     NotificationKind.FAILED: "{name} failed",
     NotificationKind.LIMIT: "{name} reached a limit",
     NotificationKind.OVERLAP: "{name} changes the same file as another session",
+    NotificationKind.LONG_TURN: "{name} is still working",
+    NotificationKind.ENDED: "{name} has ended",
+    NotificationKind.STARTED: "{name} has started",
 }
 _SEVERAL: Mapping[NotificationKind, str] = {
     NotificationKind.NEEDS_YOU: "{count} sessions wait",
@@ -69,6 +88,9 @@ _SEVERAL: Mapping[NotificationKind, str] = {
     NotificationKind.FAILED: "{count} sessions failed",
     NotificationKind.LIMIT: "{count} sessions reached a limit",
     NotificationKind.OVERLAP: "{count} sessions change the same files as others",
+    NotificationKind.LONG_TURN: "{count} sessions are still working",
+    NotificationKind.ENDED: "{count} sessions have ended",
+    NotificationKind.STARTED: "{count} sessions have started",
 }
 
 #: What there may be several of in one session.
@@ -84,8 +106,8 @@ class SessionOutcome:
 
     session: SessionId
     kind: NotificationKind
-    subject: str  #: the request, the number of the turn, or ``END``
-    text: str  #: the question, the command, the answer or the error
+    subject: str  #: the request, the number of the turn, ``START`` or ``END``
+    text: str  #: the question, the command, the answer, the prompt or the reason
     at: datetime
 
 

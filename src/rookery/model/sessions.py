@@ -122,6 +122,11 @@ class Session:
         return self.activity in ASKING
 
     @property
+    def is_over_budget(self) -> bool:
+        """Return whether its cost has reached its budget."""
+        return self.budget is not None and (self.cost or 0) >= self.budget
+
+    @property
     def is_ours(self) -> bool:
         """Return whether Rookery started its program, and so may end it."""
         return traits_of(self.runtime).is_ours

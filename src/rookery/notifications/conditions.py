@@ -28,6 +28,8 @@ def why_skip(db: Connection, item: NotificationItem, *, now: datetime) -> str:
         return _why_answered(db, session, RequestId(item.subject))
     if item.kind is NotificationKind.FINISHED and session.activity is Activity.WORKING:
         return "it works again"
+    if item.kind is NotificationKind.LONG_TURN and session.activity is not Activity.WORKING:
+        return "it waits for you" if session.is_asking else "its turn is over"
     return ""
 
 

@@ -53,10 +53,11 @@ class NotificationTiming:
     batch: timedelta  #: how long a notification waits for others of its kind
     reminder: timedelta  #: until an open request is told once more; zero for never
     waiting: timedelta  #: between two notifications that the same session waits
+    long_turn: timedelta  #: until it is told that a turn still runs
 
     @property
     def pauses(self) -> Pauses:
-        return Pauses(self.batch, self.waiting)
+        return Pauses(self.batch, self.waiting, self.long_turn)
 
 
 @dataclass(frozen=True, slots=True)

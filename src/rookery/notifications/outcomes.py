@@ -5,11 +5,13 @@ from __future__ import annotations
 from sqlite3 import Connection
 
 from rookery.model import facts
+from rookery.model.actors import PERSON, RUN
 from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import Status
 from rookery.model.messages import EXPIRY
 from rookery.model.notifications import (
     END,
+    START,
     NotificationKind,
     SessionOutcome,
     kind_of_failure,
@@ -26,6 +28,8 @@ def react(db: Connection, entry: Entry) -> None:  # noqa: C901 - a table
     if not notifications.has_channels(db):
         return
     match entry.fact:
+        case facts.SessionStarted(session):
+            _note_start(db, entry, session)
         case facts.InputAsked():
             _note_request(db, entry, entry.fact)
         case facts.TurnEnded(fails_session=True):
@@ -36,10 +40,7 @@ def react(db: Connection, entry: Entry) -> None:  # noqa: C901 - a table
         case facts.TurnEnded(_, words, "failed"):
             _add(db, entry, kind_of_failure(words), _turn(db, entry), words)
         case facts.SessionEnded(session):
-            ended = sessions.get(db, session)
-            if ended.status is Status.FAILED:
-                reason = first_line(ended.reason)
-                _add(db, entry, kind_of_failure(reason), END, reason)
+            _note_end(db, entry, session)
         case facts.OverlapFound(_, other, path):
             name = sessions.get(db, SessionId(other)).name
             text = f"{name} also changed {path}"
@@ -54,6 +55,7 @@ def react(db: Connection, entry: Entry) -> None:  # noqa: C901 - a table
 READER = Reader(
     frozenset[type[Fact]](
         {
+            facts.SessionStarted,
             facts.InputAsked,
             facts.TurnEnded,
             facts.SessionEnded,
@@ -71,6 +73,26 @@ def _note_request(db: Connection, entry: Entry, asked: facts.InputAsked) -> None
     # A dialog without a request has no name of its own: the entry stands for it.
     subject = asked.request or str(entry.seq)
     _add(db, entry, NotificationKind.NEEDS_YOU, subject, text)
+
+
+def _note_start(db: Connection, entry: Entry, session: SessionId) -> None:
+    started = sessions.get(db, session)
+    if started.is_ours:
+        _add(db, entry, NotificationKind.STARTED, START, started.first_prompt)
+
+
+def _note_end(db: Connection, entry: Entry, session: SessionId) -> None:
+    ended = sessions.get(db, session)
+    reason = first_line(ended.reason)
+    if ended.status is not Status.FAILED:
+        if ended.ended_by in {str(PERSON), RUN}:
+            return  # the person knows
+        kind = NotificationKind.ENDED
+    elif ended.is_over_budget:
+        kind = NotificationKind.LIMIT
+    else:
+        kind = kind_of_failure(reason)
+    _add(db, entry, kind, END, reason)
 
 
 def _has_parent(db: Connection, session: SessionId) -> bool:

@@ -44,4 +44,5 @@ def notification_timing(settings: Settings) -> NotificationTiming:
         batch=timedelta(seconds=wanted.batch_seconds),
         waiting=timedelta(seconds=wanted.waiting_seconds),
         reminder=timedelta(minutes=wanted.reminder_minutes),
+        long_turn=timedelta(minutes=wanted.long_turn_minutes),
     )

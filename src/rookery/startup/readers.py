@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rookery.coordination import listeners, overlaps, relays
-from rookery.notifications import outcomes
+from rookery.notifications import long_turns, outcomes
 from rookery.permissions import answered_in_terminal
 from rookery.store.journal import Reader
 from rookery.tracking import usage
@@ -16,5 +16,6 @@ READERS: Mapping[str, Reader] = {
     "listeners": listeners.READER,
     "relays": relays.READER,
     "notifications": outcomes.READER,
+    "long turns": long_turns.READER,
     "overlaps": overlaps.READER,
 }

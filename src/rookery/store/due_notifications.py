@@ -27,6 +27,7 @@ class Pauses:
 
     batch: timedelta  #: for others of their kind
     between: timedelta  #: between two that say that the same session waits
+    long_turn: timedelta  #: until it is told that a turn still runs
 
 
 def due(
@@ -66,7 +67,9 @@ def _earliest(row: Row, pauses: Pauses) -> datetime:
     is_held = row["kind"] in _WAITING and not row["is_reminder"]
     if told_at and is_held:
         return told_at + pauses.between
-    return datetime.fromisoformat(row["due_at"])
+    due_at = datetime.fromisoformat(row["due_at"])
+    is_long_turn = row["kind"] == NotificationKind.LONG_TURN and not row["attempts"]
+    return due_at + pauses.long_turn if is_long_turn else due_at
 
 
 def _is_set_back(row: Row, now: datetime) -> bool:

@@ -59,6 +59,14 @@ def add(db: Connection, outcome: SessionOutcome) -> None:
     )
 
 
+def drop_waiting(db: Connection, session: SessionId, kind: NotificationKind) -> None:
+    """Delete the notifications of one kind that are not due yet."""
+    db.execute(
+        "delete from notifications where state = 'waiting' and session = ? and kind = ?",
+        (session, kind),
+    )
+
+
 def has_channels(db: Connection) -> bool:
     """Return whether any channel carries notifications."""
     return db.execute("select 1 from notification_channels limit 1").fetchone() is not None

@@ -85,6 +85,16 @@ def last_ended(db: Connection, session: SessionId) -> int | None:
     return int(row["started_by"]) if row else None
 
 
+def first_open(db: Connection, session: SessionId) -> Turn | None:
+    """Return the earliest turn that has not ended."""
+    row = db.execute(
+        "select * from turns indexed by turns_open"
+        " where session = ? and ended_at is null order by started_by limit 1",
+        (session,),
+    ).fetchone()
+    return read_turn(row) if row else None
+
+
 def interrupted_by(db: Connection, session: SessionId, *, before: int) -> Actor | None:
     """Return who last pressed keys through Rookery in the turn that the entry ``before`` ended.
 

@@ -7,8 +7,8 @@ import pytest
 
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
-from rookery.model.notifications import NotificationKind
-from rookery.notifications import outcomes
+from rookery.model.notifications import DEFAULT_KINDS, NotificationKind
+from rookery.notifications import long_turns, outcomes
 from rookery.store import notifications, sessions
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
@@ -24,12 +24,14 @@ class Observer:
 
     def __init__(self, db: Connection, clock: FakeClock) -> None:
         self.db, self.clock = db, clock
-        self.journal = Journal("here", clock, {"notifications": outcomes.READER})
+        readers = {"notifications": outcomes.READER, "long turns": long_turns.READER}
+        self.journal = Journal("here", clock, readers)
         settle_in(db, self.journal)
-        while self.journal.show_page("notifications", db):
-            pass
-        self.journal._caught_up.add("notifications")  # noqa: SLF001 - as catch_up() does it
-        self.carry("desktop", *NotificationKind)
+        for name in readers:
+            while self.journal.show_page(name, db):
+                pass
+            self.journal._caught_up.add(name)  # noqa: SLF001 - as catch_up() does it
+        self.carry("desktop", *DEFAULT_KINDS)
 
     def carry(self, channel: str, *kinds: NotificationKind) -> None:
         notifications.put_channels(self.db, {channel: kinds}, at=self.clock.now())
@@ -77,6 +79,67 @@ def test_an_end_that_the_user_asked_for_is_not_told(observer: Observer) -> None:
     observer.happen(facts.SessionEnded(WORKER, "signal 9", "failed"))
 
     assert observer.told == [(WORKER, "failed", "signal 9")]
+
+
+@pytest.mark.spec("A5")
+@pytest.mark.parametrize("by", ["idle", "session 6f1c2d3e-0000-4000-8000-000000000001"])
+def test_an_end_that_the_user_did_not_ask_for_is_told(observer: Observer, by: str) -> None:
+    observer.carry("desktop", NotificationKind.ENDED)
+
+    observer.happen(facts.EndRequested(ANNA, by), facts.SessionEnded(ANNA, "exit", "killed"))
+
+    assert [(session, kind) for session, kind, _ in observer.told] == [(ANNA, "ended")]
+
+
+def test_a_used_up_budget_is_a_limit(db: Connection, observer: Observer) -> None:
+    db.execute("update sessions set budget = 2000000, cost = 2000000")
+
+    observer.happen(facts.SessionEnded(ANNA, "it stopped", "failed"))
+
+    assert observer.told == [(ANNA, "limit", "it stopped")]
+
+
+def test_the_start_of_a_session_that_rookery_started_is_told_once(
+    db: Connection, observer: Observer
+) -> None:
+    observer.carry("desktop", NotificationKind.STARTED)
+
+    sessions.add(db, make(observer.journal, CHILD))
+    found = SessionId("found")
+    sessions.add(db, make(observer.journal, found, runtime="headless"))
+
+    for each in (CHILD, CHILD, found):
+        observer.happen(facts.SessionStarted(each))
+
+    assert [(session, kind) for session, kind, _ in observer.told] == [(CHILD, "started")]
+
+
+def test_a_turn_that_ends_in_time_leaves_no_notification_about_its_length(
+    observer: Observer,
+) -> None:
+    observer.carry("desktop", NotificationKind.LONG_TURN, NotificationKind.FINISHED)
+
+    observer.happen(facts.TurnStarted(ANNA, "Build it."), facts.TurnStarted(WORKER, "Test it."))
+    running = observer.told
+
+    observer.happen(facts.TurnEnded(ANNA, "Done."))
+
+    assert running == [(ANNA, "long-turn", "Build it."), (WORKER, "long-turn", "Test it.")]
+    assert observer.told == [(WORKER, "long-turn", "Test it."), (ANNA, "finished", "Done.")]
+
+
+def test_a_queued_prompt_starts_a_turn_whose_length_is_told_by_itself(
+    observer: Observer,
+) -> None:
+    observer.carry("desktop", NotificationKind.LONG_TURN)
+
+    observer.happen(
+        facts.TurnStarted(ANNA, "one", "t1"),
+        facts.TurnStarted(ANNA, "two", "t1"),
+        facts.TurnEnded(ANNA, "First.", turn="t1"),
+    )
+
+    assert observer.told == [(ANNA, "long-turn", "two")]
 
 
 @pytest.mark.spec("A5", "H5")

@@ -96,8 +96,8 @@ _DEFAULT = re.compile(r"^\| [^|]+ \| ([^|]+) \| `([a-z_.]+)` \|$", re.MULTILINE)
 DESCRIBED = {
     "computer": "the host's name",
     "stops.pattern": "a regular expression",
-    "notifications.command.kinds": "all",
-    "notifications.desktop.kinds": "all",
+    "notifications.command.kinds": "all but long-turn, ended, started",
+    "notifications.desktop.kinds": "all but long-turn, ended, started",
     "notifications.bell.kinds": "needs-you, failed, limit",
 }
 

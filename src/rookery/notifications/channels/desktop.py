@@ -28,6 +28,17 @@ _SCRIPT = (
 )
 
 
+#: The kinds after which the user need not do anything.
+_ROUTINE = frozenset(
+    {
+        NotificationKind.FINISHED,
+        NotificationKind.LONG_TURN,
+        NotificationKind.ENDED,
+        NotificationKind.STARTED,
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class DesktopNotifier:
     environment: Mapping[str, str]
@@ -51,7 +62,7 @@ class DesktopNotifier:
             # No text may begin with a dash. macOS calls the sender "Script Editor".
             given = (f"Rookery: {title}", body)
             return (second, "-e", _SCRIPT, *given, *([sound] if sound else []))
-        urgency = "normal" if notification.kind is NotificationKind.FINISHED else "critical"
+        urgency = "normal" if notification.kind in _ROUTINE else "critical"
         hint = [f"--hint=string:sound-name:{sound}"] if sound else []
         # The body is read as markup.
         texts = ("--", title, escape(body, quote=False))
