@@ -24,7 +24,7 @@ def _give_up_output() -> None:
 def _replace_closed_streams() -> None:
     """Open /dev/null for each standard stream that the caller has closed.
 
-    Otherwise Python has no object to write to, and a socket may get the stream's number.
+    Otherwise Python has no object to write to, and a socket may get the stream's descriptor.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

@@ -21,7 +21,7 @@ from rookery.client.permissions import AlwaysAllowedInfo, RequestInfo, RulePrevi
 from rookery.model.errors import Answered, CommandRefused
 from rookery.presentation.answers import delivery_problem, given_answers
 
-#: What is printed before a request that a command has answered.
+#: The verb that is printed before a request, by the command that has answered it.
 _DONE: Mapping[AnswerCommand, str] = {
     "allow": "Allowed",
     "deny": "Denied",
@@ -60,7 +60,7 @@ def answer_all(
 def _decide_each(
     daemon: Client, about: Mapping[str, str], decide: Callable[[str], RequestInfo]
 ) -> tuple[list[RequestInfo], list[str]]:
-    """Answer each request; return what has arrived, and why the others have not."""
+    """Answer each request; return those whose answers arrived, and why the others failed."""
     accepted, arrived, failures = [], [], []
     for request, name in about.items():
         try:
@@ -113,7 +113,7 @@ def show_preview(preview: RulePreviewInfo) -> None:
 
 
 def tell_always(daemon: Client, allowed: AlwaysAllowedInfo, *, as_json: bool) -> None:
-    """Print the rule that allows a call always, then what became of its request."""
+    """Print the rule that always allows a call, then what became of the request."""
     request = api.await_delivery(daemon, allowed.request)
     if as_json:
         show_json({**allowed.json, "request": request.json})

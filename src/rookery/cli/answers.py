@@ -167,7 +167,7 @@ def answer(
 
 
 def _only_question(daemon: Client, word: str) -> str:
-    """Return the only open question, unless the word is its name instead of an answer."""
+    """Return the id of the only open question; refuse a word that names it as the answer."""
     asked = only_request(daemon, "answer", more=quoted([word]))
     names = known_sessions(daemon, [asked.session])
     if word in {asked.id, asked.session, name_of(asked.session, names)}:

@@ -99,7 +99,7 @@ def exit_by_turn(turn: TurnInfo, session: SessionInfo) -> None:
 
 
 def _tell_if_unread(turn: TurnInfo, session: SessionInfo) -> None:
-    """Print that the answer may be on the screen only; shells often print nothing."""
+    """Print a hint if no answer could be read. A shell's command often prints nothing."""
     if turn.how == "finished" and not turn.answer and session.agent != SHELL:
         remark(
             f"{session.name} gave no answer, or none that can be read here. Some agents"
@@ -138,13 +138,13 @@ def _wait_for_outcome(daemon: Client, sent: MessageInfo, options: AskOptions) ->
 
 
 def _still_queued(delivery: DeliveryInfo) -> str:
-    """Return that a message was not typed yet, so that a script does not send it again."""
+    """Return a note if a message is still queued, so that a script does not send it again."""
     number, is_queued = delivery.message.id, delivery.message.step == "pending"
     return f"Message {number} stays queued (rookery inbox rm {number})." if is_queued else ""
 
 
 def _recipient(daemon: Client, sent: MessageInfo) -> Iterator[SessionInfo]:
-    """Yield the session that gets a message; it is read only if its state is shown."""
+    """Yield the recipient of a message; the daemon is asked only if its state is shown."""
     yield show_session(daemon, sent.recipient)
 
 

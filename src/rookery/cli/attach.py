@@ -23,10 +23,10 @@ from rookery.model.errors import Answered, BadInput, NotRunning, RuntimeFailed
 from rookery.model.reason_texts import first_line
 from rookery.presentation.states import does, ended_by, state_note
 
-#: Names of other sessions that are printed on leaving.
+#: Maximum names of other waiting sessions that are printed after detaching.
 MAX_SHOWN_NAMES = 5
 
-#: What tmux prints when a terminal has left: it names the session that was shown last.
+#: Matches what tmux prints on detaching; it names the tmux session that was shown last.
 _DETACHED = re.compile(r"\[detached \(from session (.+)\)\]")
 
 
@@ -91,7 +91,7 @@ def _is_inside(socket: str) -> bool:
 
 
 def _current_window(socket: str, pane: str | None) -> str:
-    """Return the window that shows a pane now: it may have been renamed or moved."""
+    """Return the tmux window that has a pane now, because the pane may have been moved."""
     shown = "#{pane_id} #{session_name}:#{window_index}"
     rows = (
         each.partition(" ")

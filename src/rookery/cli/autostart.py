@@ -17,7 +17,7 @@ TELL_AFTER_S = 1.0
 
 
 def start_daemon(here: Home) -> None:
-    """Start the daemon if it is configured so. Prints why and exits if it does not come up."""
+    """Start the daemon if ``autostart`` is set. Prints why and exits if it does not come up."""
     if not load(here.settings).autostart:
         return  # the command reports that no daemon runs
     with _told_if_slow():

@@ -26,16 +26,16 @@ from rookery.client.blocks import (
 )
 from rookery.presentation.block_lines import Line, LineStyle, lines_of
 
-#: Where blocks are shown by this command.
+#: The channel in which this command shows blocks.
 CHANNEL = "terminal"
 
 #: Seconds that one request waits for a block.
 POLL_S = 60.0
 
-#: Digits for which there is room before each block.
+#: Minimum cells of the number before each block.
 MIN_NUMBER_CELLS = 3
 
-#: Columns of a line that is not printed to a terminal: it is not broken.
+#: The width of lines outside a terminal, so large that no line is broken.
 UNBROKEN_CELLS = 1_000_000
 
 _STYLES: Mapping[LineStyle, Callable[[str], str]] = {
@@ -55,14 +55,14 @@ class BlockRequest:
 
     after: int | None = None
     last: int | None = None
-    missed: bool = False  #: only those that were not printed for this before
+    missed: bool = False  #: only blocks that --missed has not printed before
     follow: bool = False
     is_full: bool = False  #: long blocks are not shortened
     as_json: bool = False
 
 
 def print_blocks(daemon: Client, name: str, request: BlockRequest) -> None:
-    """Print the blocks of a session that are wanted and, to follow it, those that come."""
+    """Print the requested blocks of a session and, with ``follow``, new ones as they come."""
     pages = _pages(daemon, name, request)
     if request.as_json and not request.follow:
         found = [*pages]
@@ -94,7 +94,7 @@ def show_page(page: BlocksInfo, *, is_full: bool = False, as_json: bool = False)
 
 
 def _pages(daemon: Client, name: str, request: BlockRequest) -> Iterator[BlocksInfo]:
-    """Yield the blocks in the order of their numbers, without a gap and each of them once."""
+    """Yield pages of blocks in the order of their numbers, without gaps or duplicates."""
     ask = (
         partial(show_missed_blocks, daemon, name, channel=CHANNEL, last=request.last)
         if request.missed
@@ -110,7 +110,7 @@ def _pages(daemon: Client, name: str, request: BlockRequest) -> Iterator[BlocksI
     while page.up_to < page.count:
         page = show_blocks(daemon, session, after=page.up_to)
         yield page
-    # The answer that says that the session is over has its last blocks, too.
+    # An answer is one snapshot: if it says that the session is over, its count is final.
     while request.follow and not (page.session.ended_at and page.up_to == page.count):
         page = patiently(
             daemon,
@@ -122,7 +122,7 @@ def _pages(daemon: Client, name: str, request: BlockRequest) -> Iterator[BlocksI
 
 
 def _show(block: BlockInfo, *, is_full: bool) -> None:
-    """Print a block behind its number."""
+    """Print a block, preceded by its number."""
     number = f"{block.number:>{MIN_NUMBER_CELLS}}  "
     width = width_here() if sys.stdout.isatty() else UNBROKEN_CELLS
     gutter = " " * len(number)

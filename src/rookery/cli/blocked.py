@@ -1,4 +1,4 @@
-"""Report what keeps messages from being delivered to a session."""
+"""Report what sessions ask and how to answer, and what blocks messages to them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def open_requests(daemon: Client, session: str) -> Sequence[RequestInfo]:
 def how_to_answer(session: SessionInfo, requests: Sequence[RequestInfo] = ()) -> str:
     """Return the commands that answer what a session waits for.
 
-    ``requests`` are its open requests. Only the request that is shown as the session's reason
-    is named by its id: the session's name would answer a request that came later.
+    ``requests`` are its open requests. The commands name the id of the request that is shown
+    as the session's reason: with the session's name, they could answer a later request.
     """
     watch = watch_command(session, session.name)
     shown = _shown(session, requests)
@@ -72,7 +72,7 @@ class BlockedNotices:
 
 
 def _blocked(listed: SessionList, awaited: Collection[str]) -> Iterator[str]:
-    """Yield the obstacles that do not pass by themselves, unlike a turn that will end."""
+    """Yield the obstacles that last until a person acts; a running turn ends by itself."""
     for session in listed.sessions:
         queued = listed.kept.get(session.id)
         if queued is None or not {session.id, session.name} & {*awaited}:

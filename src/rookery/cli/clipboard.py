@@ -30,7 +30,7 @@ _TMUX = ("tmux", "load-buffer", "-w", "-")
 
 
 def copy_text(text: str, environment: Mapping[str, str], terminal: Path) -> str:
-    """Copy a text, and return how. Raises ``CommandRefused`` if there is no way.
+    """Copy a text and return by what means. Raises ``CommandRefused`` if there are none.
 
     Over SSH, only the terminal reaches the clipboard of the user's own computer.
     """
@@ -50,7 +50,7 @@ def _usable(environment: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ..
 
 
 def _run(argv: tuple[str, ...], content: bytes) -> bool:
-    """Pass the text to a program. Returns whether it has taken it."""
+    """Pass the text to a program. Returns whether the program succeeded."""
     with suppress(OSError, subprocess.SubprocessError):
         # No pipes for its output: wl-copy and xclip stay in the background and keep them open.
         done = subprocess.run(
@@ -67,7 +67,7 @@ def _run(argv: tuple[str, ...], content: bytes) -> bool:
 
 def _through_terminal(content: bytes, environment: Mapping[str, str], terminal: Path) -> str:
     try:
-        number = os.open(terminal, os.O_WRONLY | os.O_NOCTTY)
+        descriptor = os.open(terminal, os.O_WRONLY | os.O_NOCTTY)
     except OSError:
         raise CommandRefused(
             "There is no terminal and no usable clipboard program (wl-copy, xclip, xsel or"
@@ -82,19 +82,19 @@ def _through_terminal(content: bytes, environment: Mapping[str, str], terminal: 
         # tmux ignores OSC 52 of programs by default, but sends its own buffers to the terminal.
         if environment.get("TMUX") and _run(_TMUX, content):
             return "tmux, OSC 52"
-        _write_all(number, osc52(content, in_tmux=bool(environment.get("TMUX"))))
+        _write_all(descriptor, osc52(content, in_tmux=bool(environment.get("TMUX"))))
     finally:
-        os.close(number)
+        os.close(descriptor)
     return "OSC 52"
 
 
 def osc52(content: bytes, *, in_tmux: bool) -> bytes:
-    """Return the sequence that sets the clipboard; as base64, no text controls the terminal."""
+    """Return the sequence that sets the clipboard; base64 keeps control characters out."""
     sequence = b"\x1b]52;c;" + base64.b64encode(content) + b"\x07"
     return b"\x1bPtmux;\x1b" + sequence + b"\x1b\\" if in_tmux else sequence
 
 
-def _write_all(number: int, content: bytes) -> None:
+def _write_all(descriptor: int, content: bytes) -> None:
     rest = memoryview(content)
     while rest:
-        rest = rest[os.write(number, rest) :]
+        rest = rest[os.write(descriptor, rest) :]

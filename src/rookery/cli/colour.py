@@ -1,4 +1,4 @@
-"""Whether commands print colours: an option of the command, NO_COLOR, or the terminal."""
+"""Decide whether commands print colours: by their option, NO_COLOR or the terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _choose(context: click.Context, parameter: click.Parameter, choice: str) -> 
 
 
 def colour_option(command: C) -> C:
-    """Add the option ``--color`` to a command, which takes no argument for it."""
+    """Add the option ``--color`` to a command, whose function gets no parameter for it."""
     option = click.option(
         "--color",
         type=click.Choice([*_CHOICES]),

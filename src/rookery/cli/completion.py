@@ -57,7 +57,7 @@ def _asking_names(daemon: Client) -> Iterable[str]:
 def completed(
     incomplete: str, context: click.Context, ask: Callable[[Client], Iterable[str]]
 ) -> list[str]:
-    """Return the candidates that begin with ``incomplete``, once; without a daemon none."""
+    """Return the distinct candidates that begin with ``incomplete``; none without a daemon."""
     daemon = context_client(context, timeout_s=COMPLETION_TIMEOUT_S)
     try:
         return [each for each in dict.fromkeys(ask(daemon)) if each.startswith(incomplete)]
@@ -68,7 +68,7 @@ def completed(
 def agent_names(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
-    """Return agents; for an argument only as its first word, if no option names one."""
+    """Return agent names; for an argument only as its first word, and without --agent."""
     if isinstance(parameter, click.Argument) and (
         context.params.get("agent") or context.params.get(parameter.name or "")
     ):

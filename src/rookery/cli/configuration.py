@@ -50,13 +50,13 @@ def config(*, what: str, as_json: bool) -> None:
 
 
 def _say_what_the_daemon_uses() -> None:
-    """Say if a daemon runs that has read another version of the file."""
+    """Print a note if the running daemon has read another version of the file."""
     with suppress(RookeryError):  # without a daemon there is nothing to say
         warn_of_changed_config(context_client(click.get_current_context()))
 
 
 def masked(settings: Mapping[str, object]) -> dict[str, object]:
-    """Hide the values of environment variables whose names suggest secrets."""
+    """Hide the values of all variables of profiles, and of others that may be secrets."""
     return {name: _masked(name, value) for name, value in settings.items()}
 
 

@@ -19,7 +19,7 @@ from rookery.presentation.texts import plain
 from rookery.presentation.tool_lines import tool_line
 from rookery.presentation.turns import outcome_note
 
-#: Cells for a prompt.
+#: Maximum terminal cells of a prompt.
 MAX_PROMPT_CELLS = 200
 
 #: The text about messages that no turn has taken up, by step.
@@ -65,8 +65,8 @@ class ConversationPrinter:
                 self._denied.add(call.number)
             line = tool_line(call.tool, call.argument, denied=note, is_full=self.is_full)
             self._last_call = max(call.number, self._last_call)
-            style = click.style(line, fg="red") if note else click.style(line, dim=True)
-            click.echo(style if is_colourful() else line)
+            styled = click.style(line, fg="red") if note else click.style(line, dim=True)
+            click.echo(styled if is_colourful() else line)
 
 
 def show_prompt(prompt: str, note: str = "") -> None:

@@ -18,10 +18,11 @@ from rookery.model.code_blocks import code_blocks
 from rookery.model.errors import BadInput, CommandRefused
 from rookery.presentation.texts import count, plain
 
-#: Turns in which an answer is looked for: a turn that runs or was interrupted has none.
+#: Maximum latest turns of a session that are searched for an answer: a turn that runs or was
+#: interrupted may have none.
 MAX_TURNS = 50
 
-#: Sessions of one conversation in which it is looked for.
+#: Maximum sessions of one conversation that are searched.
 MAX_SESSIONS = 20
 
 #: The value of --block without a number.
@@ -80,7 +81,7 @@ def copy(daemon: Client, **given: Unpack[CopyOptions]) -> None:
 
 
 def _last_text(daemon: Client, name: str, kind: Literal["prompt", "answer"]) -> str:
-    """Return the last answer or prompt, also of the sessions that this one continues."""
+    """Return the last answer or prompt of a session, or else of those that it continues."""
     session: str | None = name
     for _ in range(MAX_SESSIONS):
         if session is None:

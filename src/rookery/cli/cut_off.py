@@ -15,7 +15,7 @@ from rookery.presentation.texts import count
 
 
 def what_was_cut_off(daemon: Client, resumed: SessionInfo) -> list[str]:
-    """Return what the end of its predecessor cut off: its turn, and undelivered messages."""
+    """Return notes on what the end of the earlier session cut off: its turn and messages."""
     if resumed.continues is None:
         return []
     try:

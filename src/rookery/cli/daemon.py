@@ -1,4 +1,4 @@
-"""The commands that start, stop and show the daemon."""
+"""The commands that start and stop the daemon: up and down."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _print_already_running(running: StatusInfo) -> None:
 
 
 def _run(here: Home) -> None:
-    # The greeting asks the daemon, which must be free to answer: so it runs in a thread.
+    # A thread prints the greeting, because it asks the daemon, which runs in this thread.
     greeting = Thread(target=_print_greeting, args=(here,), daemon=True)
     # The login shell runs while the daemon's modules load.
     login = ask_login_shell(os.environ)
@@ -162,7 +162,7 @@ def down(*, as_json: bool) -> None:
 
 
 def _warn_of_config(here: Home) -> None:
-    """Warn that the next daemon cannot start with the configuration as it is."""
+    """Warn if the next daemon cannot start with the configuration as it is now."""
     from rookery.config import check_agents, load  # noqa: PLC0415 - loads slowly
 
     try:

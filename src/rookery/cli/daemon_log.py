@@ -7,7 +7,7 @@ from rookery.cli.options import home
 from rookery.cli.render import say_verbatim
 from rookery.model.errors import BadInput
 
-#: Seconds between two looks at a log that is followed.
+#: Seconds between two reads of a log that is followed.
 LOOK_INTERVAL_S = 0.2
 
 

@@ -9,7 +9,7 @@ from rookery.presentation.texts import count
 
 
 def say_http_note(status: StatusInfo | None) -> None:
-    """Print whether HTTP is on another port than configured, or could not be opened."""
+    """Print a note if HTTP is off, or not on the configured port."""
     if status and status.http_note:
         say(status.http_note)
 
@@ -26,7 +26,7 @@ def say_lost(status: StatusInfo | None) -> None:
 
 
 def warn_of_problems(status: StatusInfo | None) -> None:
-    """Print on standard error what does not work: rules, hooks, metrics, settings."""
+    """Print on standard error what does not work, such as rules, hooks, metrics or settings."""
     if status and status.rules_problem:
         complain(rules_warning(status.rules_problem))
     if status and status.hooks_problem:

@@ -13,7 +13,7 @@ from rookery.processes import Process, system
 def find_daemon(home: Home) -> int | None:
     """Return the pid of the process that holds this home's lock, or None.
 
-    This does not try to lock it: a daemon starting at that moment would find the lock taken.
+    It does not try to take the lock: a daemon that starts just then would find it taken.
     """
     if (pid := home.lock_pid()) is None:
         return None
@@ -28,7 +28,10 @@ def is_alive(pid: int) -> bool:
 
 
 def stop_by_signal(home: Home) -> int | None:
-    """Stop a daemon that cannot be asked to: it is starting, or its database is damaged."""
+    """Send SIGTERM to the daemon of a home, and return its pid; None if none runs.
+
+    For a daemon that takes no requests: it is starting, or its database is damaged.
+    """
     if (pid := find_daemon(home)) is None:
         return None
     with suppress(ProcessLookupError):

@@ -29,7 +29,8 @@ T_co = TypeVar("T_co", covariant=True)
 #: Maximum seconds that one request may ask the daemon to wait.
 MAX_WAIT_S = 86_400.0
 
-#: Seconds until a waiting user sees what blocks messages, and between later checks.
+#: Seconds until a waiting user is told what blocks messages, and the longest until the next
+#: check.
 FIRST_NOTICE_S, MAX_NOTICE_INTERVAL_S = 3.0, 60.0
 
 #: Seconds to wait for a daemon that stopped: it may be restarting.
@@ -92,7 +93,7 @@ def _is_back(daemon: Client) -> bool:
 
 
 class _ShownRequest(Protocol):
-    """Shows something while a request waits; ``wait_line.shown_during`` for one line."""
+    """Wraps a request so that a line is shown while it waits (``wait_line.shown_during``)."""
 
     def __call__(self, ask: TimedRequest[T], /) -> TimedRequest[T]: ...
 
@@ -103,19 +104,19 @@ def _unshown(ask: TimedRequest[T], /) -> TimedRequest[T]:
 
 @dataclass(frozen=True, slots=True)
 class WaitPlan:
-    """What several sessions are waited for, and how."""
+    """The state that several sessions must reach, how many of them, and within which time."""
 
     needed: int
     until: str
     timeout: float | None
-    #: Told of a session that asks something, and is then waited for on; ``None`` if a session
-    #: that asks has stopped.
+    #: Called with a session that asks its person something; the wait for it then continues.
+    #: With ``None``, a session that asks counts as stopped.
     asked: Callable[[SessionInfo], None] | None = None
     shown: _ShownRequest = _unshown
 
 
 def gathered(daemon: Client, sessions: Sequence[str], plan: WaitPlan) -> Iterator[SessionInfo]:
-    """Yield sessions as they get where the plan wants them, until enough of them have."""
+    """Yield sessions as they reach the state that the plan names, until enough have."""
     deadline = monotonic() + (inf if plan.timeout is None else plan.timeout)
     awaited, names, reached = tuple(sessions), tuple(sessions), 0
     known: tuple[str, ...] = ()
@@ -175,7 +176,7 @@ class WaitGoal:
 
 
 def goes_on(*names: str) -> str:
-    """Return a text that sessions continue without a daemon, and how to see them again."""
+    """Return an error text: the sessions continue without a daemon, and how to see them."""
     show = f"rookery output {names[0]}" if len(names) == 1 else "rookery ls"
     return f"while this waited; {_go_on(names)}. Start it:  rookery up  then:  {show}"
 

@@ -54,7 +54,8 @@ def start_in_background(here: Home) -> StartedDaemon:
             cwd="/",  # so a relative ROOKERY_HOME must be passed on as an absolute path
             env={**os.environ, **here.environment},
         )
-    # Another daemon may answer first; then this one ends, or takes over once that stops.
+    # Another daemon may answer first; the new process then ends, or takes over if the other
+    # one stops.
     if not wait_until(lambda: _is_up(here, daemon.pid) or daemon.poll() is not None):
         waited = f"{START_STOP_TIMEOUT_S:g} s"
         complain(f"it did not come up within {waited}. {_last_line(errors)}See {errors}")
@@ -77,7 +78,7 @@ def _is_up(here: Home, pid: int) -> bool:
 
 
 def _wait_for_other(here: Home, pid: int, errors: Path) -> StartedDaemon:
-    """Wait for a daemon that was started a moment ago and already holds the lock."""
+    """Wait for an answer of the daemon that holds the lock: it may have just been started."""
     statuses: list[StatusInfo] = []
 
     def answers() -> bool:

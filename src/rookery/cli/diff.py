@@ -24,7 +24,7 @@ _COLOURS = {
     DiffLineKind.HUNK: "cyan",
 }
 
-#: Cells of the numbers of lines in front of a file's name.
+#: Cells of the column with the numbers of lines, with the gap after it.
 _COUNT_CELLS = 14
 
 

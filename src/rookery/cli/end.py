@@ -86,7 +86,7 @@ def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
 
 
 def _end_several(daemon: Client, given: EndOptions) -> None:
-    """End the named sessions; one that cannot be ended does not keep the others."""
+    """End the named sessions; if one cannot be ended, the others are still ended."""
     endings, refusals = list[_Ending](), list[str]()
     for each in dict.fromkeys(given["names"]):
         try:
@@ -105,7 +105,7 @@ def _end_several(daemon: Client, given: EndOptions) -> None:
 
 
 def _name_others(daemon: Client) -> None:
-    """Say which sessions go on, because Rookery did not start them."""
+    """Print which sessions keep running because Rookery did not start them."""
     listed = list_sessions(daemon, all=True).sessions
     others = [each.name for each in listed if not (each.is_ours or each.ended_at)]
     if others:
@@ -129,7 +129,10 @@ def _confirm(daemon: Client) -> None:
 
 
 def _request_ends(daemon: Client, tags: tuple[str, ...]) -> Iterable[str]:
-    """Request the ends of all sessions that Rookery started; with tags, only find these."""
+    """Return the ids of the live sessions with these tags.
+
+    Without tags, request the ends of all sessions that Rookery started, and return their ids.
+    """
     if not tags:
         return end_all_sessions(daemon).ended
     tagged = list_sessions(daemon, all=True, tags=tags).sessions
@@ -141,7 +144,7 @@ class _Ending:
     session: SessionInfo
     was_over: bool
     undelivered: int
-    worktree: str = ""  #: what became of it
+    worktree: str = ""  #: a sentence on what became of the worktree
 
     def as_text(self, daemon: Client, *, by_all: bool) -> str:
         name = self.session.name

@@ -80,7 +80,7 @@ def from_now_on(
 
 @dataclass(frozen=True, slots=True)
 class _Printer:
-    """Prints events for a user, with sessions by their names."""
+    """Prints events for a user, with names in place of session ids."""
 
     daemon: Client
     names: dict[str, str] = field(default_factory=dict)

@@ -33,10 +33,10 @@ from rookery.model.errors import (
     code_of,
 )
 
-#: The code of a command line that cannot be understood.
+#: The error code, printed with --json, of a command line that cannot be understood.
 USAGE_CODE = "usage"
 
-#: The code of a file or an output that the operating system refused.
+#: The error code of a file or an output that the operating system refused.
 SYSTEM_CODE = "system"
 
 
@@ -92,7 +92,7 @@ _BEGINNINGS = frozenset(
 
 
 def _sentence(text: str) -> str:
-    """Return a refusal of the command's own input, which needs no introduction."""
+    """Capitalise the first word of an error, unless it may be a name or the user's text."""
     first = text.partition(" ")[0]
     return text[:1].upper() + text[1:] if first in _BEGINNINGS else text
 
@@ -114,7 +114,7 @@ def _code_of(error: RookeryError) -> str:
     return error.code if isinstance(error, Answered) else code_of(type(error))
 
 
-#: What click says of a text that is no number at all, in the words of its types.
+#: Matches click's error for a text that is not a number, which names click's own types.
 _PLAIN_NUMBER = re.compile(r"is not a valid (?:integer|float)(?: range)?(?=\.|$)")
 
 
@@ -155,6 +155,6 @@ def fail(code: str, message: str, status: int) -> NoReturn:
 
 
 def asks_for_json(words: Sequence[str]) -> bool:
-    """Return whether a command line has the option --json; what follows "--" has none."""
+    """Return whether a command line has the option --json before "--"."""
     options = words[: words.index("--")] if "--" in words else words
     return "--json" in options

@@ -44,7 +44,7 @@ from rookery.model.errors import NotRunning
 
 CHANNEL = "terminal"
 
-#: Characters by which a prompt is recognised.
+#: The leading characters of prompts that are compared to recognise a prompt.
 MAX_COMPARED_CHARACTERS = 1_000
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class Follower:
     fronts: dict[str, FollowedSession] = field(default_factory=dict)
 
     def follow(self) -> None:
-        """Run until the one session has ended or is put into the background."""
+        """Follow the named session until it ends or leaves the foreground; all, for ever."""
         for event in from_now_on(self.daemon, again=self._again):
             if event.kind == "snapshot":
                 self._begin()
@@ -79,7 +79,7 @@ class Follower:
         return " ".join(["rookery follow", *(names or [self.name])]).strip()
 
     def _begin(self) -> None:
-        """Show the sessions in the foreground; again if missed events have been pruned."""
+        """Show the sessions at each snapshot: at the start, and after a gap in the events."""
         if self.fronts:
             for front in [*self.fronts.values()]:
                 self._bring(front.id, seen=front.seen, is_ours=front.is_ours)
@@ -196,14 +196,14 @@ class Follower:
         self.tell(ToolNotice(front.id, front.name, at, tool, argument))
 
     def _catch_up(self, front: FollowedSession, entry: int) -> None:
-        """Show the turns that ended up to an entry; later ones come as events."""
+        """Show the turns that had ended by a journal entry; later turns arrive as events."""
         following = self._mark_shown(front)
         while following and following.number <= entry:
             self._show_turn(front, following)
             following = self._mark_shown(front)
 
     def _mark_shown(self, front: FollowedSession) -> TurnInfo | None:
-        """Report to the daemon how far a session was shown. Returns the next turn."""
+        """Report to the daemon how far a session was shown. Returns the next ended turn."""
         mark = partial(mark_shown, self.daemon, front.id, channel=CHANNEL, seen=front.seen)
         return self._retry(mark).following
 
@@ -219,7 +219,7 @@ class Follower:
         is_begun = prompt in front.prompts
         if is_begun:
             front.prompts.remove(prompt)
-        # An agent that took a second prompt into its turn stopped once for both.
+        # An agent that takes a second prompt during a turn stops once for both prompts.
         is_same = front.last is not None and (turn.ended_at, turn.answer) == (
             front.last.ended_at,
             front.last.answer,
@@ -258,7 +258,7 @@ class Follower:
         )
 
     def _drop(self, front: FollowedSession, session: SessionInfo) -> None:
-        """Stop following a session that is over: all of it was shown."""
+        """Report the end of a session, and put the session into the background."""
         del self.fronts[front.id]
         self.tell(
             EndedNotice(
@@ -282,7 +282,7 @@ class Follower:
         return ours
 
     def _retry(self, ask: Callable[[], T]) -> T:
-        """Send an idempotent request; if the daemon restarts, repeat it to the next one."""
+        """Send an idempotent request; if the daemon restarts, send it again."""
         while True:
             try:
                 return ask()

@@ -14,12 +14,12 @@ class FollowedSession:
 
     id: str
     name: str
-    as_of: int  #: events up to this entry were covered when it came to the foreground
+    as_of: int  #: the last entry that the shown turns cover; only later events are handled
     is_ours: bool  #: whether this command put it into the foreground
     seen: int  #: the number of the last turn that was shown
-    last: TurnInfo | None = None  #: that turn
+    last: TurnInfo | None = None  #: the last turn that this command has shown
     prompts: list[str] = field(default_factory=list)  #: shown prompts of unfinished turns
-    asked: tuple[str, str] = ("", "")  #: the kind and the text of its last request
-    blocks: LiveBlocks | None = None  #: of a driven session
+    asked: tuple[str, str] = ("", "")  #: activity and text of the open request; empty if none
+    blocks: LiveBlocks | None = None  #: only of a driven session
     calls: dict[str, str] = field(default_factory=dict)  #: the last argument of each tool
     runtime: str = ""

@@ -52,7 +52,7 @@ def follow(daemon: Client, *, name: str, as_json: bool) -> None:
 
 @contextmanager
 def _stoppable(follower: Follower) -> Iterator[None]:
-    """Put back the sessions of this command; after Ctrl-C print how to return."""
+    """Put back the sessions that this command showed; after Ctrl-C, say how to show them."""
     ends = [each for each in ENDING_SIGNALS if signal.getsignal(each) is signal.SIG_DFL]
     for each in ends:
         signal.signal(each, _interrupt)
@@ -72,7 +72,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _put_back(follower: Follower) -> str:
-    """Put back the sessions of this command. Returns a text about the foreground."""
+    """Put the sessions of this command into the background. Returns a text about that."""
     remaining = [*follower.fronts.values()]
     try:
         ours = follower.put_back()

@@ -1,6 +1,7 @@
 """Plan, show and make changes to the settings of agents.
 
-This imports the modules that read and write settings; commands import it when they run.
+Commands import this module only when they run: it loads the modules that read and write
+settings.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from rookery.model.errors import BadInput
 from rookery.presentation.cells import cut
 from rookery.presentation.texts import count, plain
 
-#: Lines of a diff that are enough to show the kind of change.
+#: Maximum lines of a diff that are shown without --diff.
 SHOWN_DIFF_LINES = 12
 
 _STANDINGS = {
@@ -59,12 +60,12 @@ def plan_uninstall_everywhere(here: Home, supported: Sequence[str]) -> SetupPlan
 
 
 def find_states(here: Home, where: HookTarget) -> list[HookState]:
-    """Return the state of our hooks in each place."""
+    """Return the state of Rookery's hooks in each place."""
     return [plans.look(here, place) for place in known_places(where, record.load(here))]
 
 
 def state_text(state: HookState) -> str:
-    """Return the state of our hooks and, if they need it, what to do."""
+    """Return the state of Rookery's hooks as text and, where one is needed, the next step."""
     stands = _STANDINGS.get(state.standing or "", "cannot be read")
     if not state.trust:
         return stands
@@ -98,7 +99,7 @@ def chosen_places(where: HookTarget) -> list[HookPlace]:
 
 
 def known_places(where: HookTarget, installed: InstallRecord) -> list[HookPlace]:
-    """Return the places that the user named, or all in which the agents may have our hooks."""
+    """Return the places that the user named, or all that may contain Rookery's hooks."""
     if where.is_one_place:
         return chosen_places(where)
     agents = where.agents or where.supported
@@ -112,7 +113,7 @@ def all_places(installed: InstallRecord, supported: Sequence[str]) -> list[HookP
 
 
 def is_agreed(plan: SetupPlan, consent: Consent, *, also: Sequence[str] = ()) -> bool:
-    """Show the planned changes and ask the user. Returns False for a dry run."""
+    """Show the planned changes; exit unless the user agrees. Returns False for a dry run."""
     remarks = [*plan.remarks, *also]
     if not consent.as_json:
         _show(plan.changes, remarks, whole=consent.diff)

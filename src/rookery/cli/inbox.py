@@ -1,4 +1,4 @@
-"""The commands for messages that wait or were not delivered."""
+"""The commands for messages that wait or were not delivered, and to hold deliveries."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ from rookery.presentation.cells import cut
 from rookery.presentation.deliveries import HELD, why_blocked
 from rookery.presentation.texts import count
 
-#: Cells of a message that the list shows.
+#: Maximum terminal cells of a message's text in the list.
 MAX_SHOWN_CELLS = 300
 
 
 class _ListByDefault(click.Group):
-    """A group whose command ``ls`` runs if none is named: ``inbox api`` lists those of api."""
+    """Runs the command ``ls`` if no command is named: ``inbox api`` lists api's messages."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         first = next((each for each in args if not each.startswith("-")), "")

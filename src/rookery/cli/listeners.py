@@ -125,7 +125,7 @@ def _sessions_of(listener: ListenerInfo) -> tuple[str, str]:
 
 
 def _notified_when(wait: CombinedWait) -> str:
-    """Return when a session is told that waits for several at once or with a deadline."""
+    """Return, as text, when a wait for several sessions or with a deadline is over."""
     needed, every, reached = wait.needed, wait.of, wait.there
     when = []
     if every > 1:
@@ -171,7 +171,7 @@ def _show_listening(daemon: Client, listenings: ListeningsInfo, options: ListenO
 
 
 def _why_not(listening: ListeningInfo, sessions: Mapping[str, SessionInfo]) -> str:
-    """Return why no message will come, without the ids and tool names meant for sessions."""
+    """Return why no notification will come; for an ended session, in words for a person."""
     session = sessions.get(listening.target)
     if session and session.ended_at:
         return f"it {with_names(ending(session), sessions)}"

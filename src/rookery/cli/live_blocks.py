@@ -1,4 +1,4 @@
-"""What a driven session says and does while its turn runs, each block once."""
+"""Read what a driven session says and does while its turn runs, each block once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from rookery.client.blocks import BlockInfo, show_blocks
 
 T = TypeVar("T")
 
-#: Prompts among which that of the running turn is searched; others came during the turn.
+#: Latest prompts among which the one that began the running turn is searched: more prompts
+#: may have arrived during the turn.
 MAX_PROMPTS = 50
 
 
@@ -27,40 +28,40 @@ class Retry(Protocol):
 class LiveBlocks:
     """The texts and tool calls of a session that were not shown yet.
 
-    A text is shown before the tool call that follows it. Texts after the last call are left to
-    the end of the turn, whose answer they are.
+    A text is shown before the tool call that follows it. Texts after the last call are held
+    back until the end of the turn, because they are its answer.
     """
 
     daemon: Client
     session: str
     retry: Retry
-    seen: int = 0  #: the last block that was shown, or is part of an answer
+    seen: int = 0  #: number of the last block that was shown or is part of an answer
 
     @classmethod
     def since(cls, daemon: Client, session: str, began: str, retry: Retry) -> Self:
-        """Begin with the turn that began at a time; with ``""``, with the next one."""
+        """Start after the last block or, with a time, at the turn that began at ``began``."""
         ask = partial(show_blocks, daemon, session, last=MAX_PROMPTS, kinds=("prompt",))
         found = retry(ask)
         turn = [each for each in found.blocks if began and not _is_before(each.at, began)]
         return cls(daemon, session, retry, turn[0].number if turn else found.count)
 
     def up_to_call(self, at: str) -> list[BlockInfo]:
-        """Return what was said and done up to the last tool call until a time."""
+        """Return the unseen blocks up to the last tool call that was made by a time."""
         found = self._unseen(at)
         while found and found[-1].kind != "tool-call":
             found.pop()
-        return self._shown(found)
+        return self._marked_seen(found)
 
     def up_to_end(self, at: str, answer: str) -> list[BlockInfo]:
-        """Return what was said until the end of a turn, apart from its answer."""
+        """Return the unseen blocks until the end of a turn, without those in its answer."""
         return [
             each
-            for each in self._shown(self._unseen(at))
+            for each in self._marked_seen(self._unseen(at))
             if each.kind == "tool-call" or each.text.strip() not in answer
         ]
 
     def _unseen(self, at: str) -> list[BlockInfo]:
-        """Return the texts and calls until a time; later ones may be of another turn."""
+        """Return the unseen texts and calls until a time; later ones may be of another turn."""
         found: list[BlockInfo] = []
         after, is_all = self.seen, False
         while not is_all:
@@ -72,7 +73,7 @@ class LiveBlocks:
             after, is_all = page.up_to, page.up_to >= page.count
         return found
 
-    def _shown(self, found: Sequence[BlockInfo]) -> list[BlockInfo]:
+    def _marked_seen(self, found: Sequence[BlockInfo]) -> list[BlockInfo]:
         self.seen = found[-1].number if found else self.seen
         return [*found]
 

@@ -38,7 +38,7 @@ from rookery.quick_python_import import import_quickly
 
 C = TypeVar("C", bound=Callable[..., object])
 
-#: Printed if no session has ever been started here.
+#: Printed if there is no session to list, neither a live one nor one that ended recently.
 INVITATION = 'No sessions. Start one:  rookery start demo "say: Hello"'
 
 
@@ -197,10 +197,10 @@ def _table(
 
 
 def _with_changes(table: SessionTable, daemon: Client) -> SessionTable:
-    """Add what is in worktrees to a long table."""
+    """Add the changes in the worktrees of sessions to a long table."""
     if not (table.is_long and any(each.workspace for each in table.sessions)):
         return table
-    # Imported only when it is needed, like the watch.
+    # Imported only when it is needed: it would slow down every list.
     changes = import_quickly("rookery.cli.worktree_changes").changes_in_use
     return structs.replace(table, changes=changes(daemon))
 
@@ -235,7 +235,7 @@ def _nothing(listed: SessionList, options: ListOptions) -> str:
 
 
 def _misspelt_agent(listed: SessionList, agent: str) -> str:
-    """Return a question with the agents that may be meant; empty if the agent is one."""
+    """Return a suggestion of similar agent names; empty if the agent is known."""
     if not agent:
         return ""
     from rookery.agents.names import NAMES  # noqa: PLC0415 - loads slowly
@@ -246,7 +246,7 @@ def _misspelt_agent(listed: SessionList, agent: str) -> str:
 
 
 def _notes(listed: SessionList) -> dict[str, tuple[str, str]]:
-    """Return a note for each session in a long and a short form; deadlines are more urgent."""
+    """Return a long and a short note by session; a deadline has priority over an overlap."""
     overlaps = {session: (text, "overlap") for session, text in listed.overlaps.items()}
     return {**overlaps, **_deadlines(listed.pending, listed.on_timeout)}
 
@@ -254,7 +254,7 @@ def _notes(listed: SessionList) -> dict[str, tuple[str, str]]:
 def _deadlines(
     pending: Mapping[str, PendingInfo], on_timeout: str
 ) -> dict[str, tuple[str, str]]:
-    """Return notes for each session about the deadline of its request, or that it passed."""
+    """Return notes by session about the deadline of its request, or that it was missed."""
     notes = {}
     for session, each in pending.items():
         if each.missed:

@@ -70,7 +70,7 @@ def _checked_here(daemon_error: str = "") -> CheckupInfo:
 
 
 def _checked_deeply(checkup: CheckupInfo) -> CheckupInfo:
-    """Replace the quick check of the database by one that reads all of it."""
+    """Replace the quick check of the database with one that reads all of it."""
     from rookery.doctor.files import check_deeply  # noqa: PLC0415 - loads slowly
 
     click.echo("Checking the whole database …", err=True)

@@ -22,7 +22,7 @@ def is_session(actor: str) -> bool:
 def known_sessions(
     daemon: Client, ids: Iterable[str], texts: Iterable[str] = ()
 ) -> dict[str, SessionInfo]:
-    """Return, by id, the sessions with these ids and the actors that ``texts`` name."""
+    """Return, by id, the sessions with these ids and those that ``texts`` name as actors."""
     named_ids = (found for text in texts for found in SESSION_IN_TEXT.findall(text))
     ids_to_find = sorted({*filter(None, ids), *named_ids})
     pages = (ids_to_find[at : at + PAGE_SIZE] for at in range(0, len(ids_to_find), PAGE_SIZE))
@@ -35,17 +35,17 @@ def name_of(session: str, sessions: Mapping[str, SessionInfo]) -> str:
 
 
 def with_names(text: str, sessions: Mapping[str, SessionInfo]) -> str:
-    """Replace the ids of sessions that are named as actors by their names."""
+    """Replace session ids with names where a text names sessions as actors."""
     return with_names_by(text, partial(name_of, sessions=sessions))
 
 
 def with_names_by(text: str, name: Callable[[str], str]) -> str:
-    """Replace the ids of sessions that are named as actors by what ``name`` returns."""
+    """Replace session ids with what ``name`` returns where a text names them as actors."""
     return SESSION_IN_TEXT.sub(lambda found: name(found[1]), text)
 
 
 def with_names_from(text: str, daemon: Client) -> str:
-    """Replace the ids of sessions that are named as actors; asks the daemon for each."""
+    """Do the same as ``with_names``; the daemon is asked for each name."""
 
     def name(session: str) -> str:
         try:

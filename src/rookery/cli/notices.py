@@ -66,7 +66,7 @@ class ToolNotice(SessionNotice, frozen=True, tag="tool"):
 
 
 class DeniedNotice(SessionNotice, frozen=True, tag="denied"):
-    """A tool call that was shown before did not run."""
+    """A tool call, which was usually shown before, was denied and did not run."""
 
     at: str
     tool: str

@@ -36,17 +36,17 @@ from rookery.model.errors import Answered, BadInput
 C = TypeVar("C", bound=Callable[..., object])
 T = TypeVar("T")
 
-#: Turns that are printed, unless the user asks for fewer.
+#: The number of latest turns that are printed without --last.
 DEFAULT_TURNS = 200
 
-#: Turns that are read again after each event: more may run at once.
+#: Latest turns that are read again after each event, because several turns may run at once.
 RECENT_TURNS = 20
 
-#: Earlier sessions of a conversation that are printed.
+#: Maximum number of earlier sessions of a conversation that --whole prints.
 MAX_EARLIER_SESSIONS = 50
 
 #: Events after which there may be something new to print.
-_TELLING = frozenset(
+_EVENTS_WITH_OUTPUT = frozenset(
     {"turn-started", "prompt-found", "tool-called", "turn-ended", "session-ended"}
 )
 
@@ -167,7 +167,7 @@ def _print_conversation(
 ) -> None:
     read = show_conversation if with_tools else show_turns
     last = options["last"] or DEFAULT_TURNS
-    turns = _patient(daemon, name, partial(read, daemon, name, last=last))
+    turns = _ask_with_retry(daemon, name, partial(read, daemon, name, last=last))
     earlier = _earlier(daemon, turns.session, with_tools=with_tools) if options["whole"] else []
     if options["as_json"]:
         show_json(_as_json(turns, earlier, options, with_tools=with_tools))
@@ -186,7 +186,7 @@ def _print_conversation(
 def _finish(
     daemon: Client, turns: TurnsInfo, printer: ConversationPrinter | None, *, follow: bool
 ) -> None:
-    """Print what runs now and what follows, and report that it was shown."""
+    """Print that a turn runs, and with ``follow`` what comes next; report the turns as seen."""
     if any(turn.ended_at is None for turn in turns.turns):
         show_running(turns.session)
     note_turns_seen(daemon, turns.session, turns.turns)
@@ -197,8 +197,8 @@ def _finish(
     show_rest(turns)
 
 
-def _patient(daemon: Client, name: str, ask: Callable[[], T]) -> T:
-    """Send a request; if the daemon restarts, repeat it to the next one."""
+def _ask_with_retry(daemon: Client, name: str, ask: Callable[[], T]) -> T:
+    """Send a request; if the daemon restarts, send it once more."""
     try:
         return ask()
     except ConnectionLost:
@@ -207,7 +207,7 @@ def _patient(daemon: Client, name: str, ask: Callable[[], T]) -> T:
 
 
 def _earlier(daemon: Client, session: SessionInfo, *, with_tools: bool) -> list[TurnsInfo]:
-    """Return the turns of the sessions that a session continues, oldest session first."""
+    """Return the turns of the earlier sessions of a conversation, oldest session first."""
     read = show_conversation if with_tools else show_turns
     found: list[TurnsInfo] = []
     while session.continues and len(found) < MAX_EARLIER_SESSIONS:
@@ -234,9 +234,9 @@ def _as_json(
 
 
 def _show_screen_instead(daemon: Client, session: SessionInfo) -> None:
-    """Show the screen of a session without turns, unless its reason contains it.
+    """Print the screen of a session without turns, or its last blocks if it has no terminal.
 
-    Without a terminal, show its last blocks.
+    The screen of a failed session is left out if the reason of the failure contains it.
     """
     if session.is_driven or session.is_headless:
         found = show_blocks(daemon, session.id)
@@ -278,12 +278,12 @@ def _follow_calls(daemon: Client, turns: TurnsInfo, printer: ConversationPrinter
         return turns
     for event in from_now_on(daemon, again=f"rookery logs {session.name} -f"):
         is_news = event.kind == "snapshot" or (
-            event.kind in _TELLING and event.fact.session == session.id
+            event.kind in _EVENTS_WITH_OUTPUT and event.fact.session == session.id
         )
         if not is_news:
             continue
         ask = partial(show_conversation, daemon, session.id, last=RECENT_TURNS)
-        turns = _patient(daemon, session.name, ask)
+        turns = _ask_with_retry(daemon, session.name, ask)
         printer.show(turns)
         sys.stdout.flush()
         note_turns_seen(daemon, turns.session, turns.turns)

@@ -91,7 +91,7 @@ def show(daemon: Client, *, request: str, as_json: bool) -> None:
 
 
 class CallerOptions(TypedDict):
-    """The session for whose call the rules are tested."""
+    """The options that describe the session whose call is tested."""
 
     agent: str
     project: str
@@ -132,12 +132,12 @@ def test(daemon: Client, *, call: str, as_json: bool, **given: Unpack[CallerOpti
 
 
 def _absolute(folder: str) -> str:
-    # With symbolic links resolved, like the project of a session.
+    # Symbolic links are resolved, as in the project path of a session.
     return str(Path(folder).expanduser().resolve())
 
 
 def _tool_call(text: str) -> tuple[str, object]:
-    """Return the tool and its input, in the user's notation or a hook's."""
+    """Parse a tool and its input from JSON with the keys of this command or of a hook."""
     try:
         parsed = json.loads(prompt_of((text,)))
     except ValueError as error:

@@ -21,7 +21,7 @@ C = TypeVar("C", bound=Callable[..., object])
 
 WAIT, FAIL = "wait", "fail"
 
-#: The wait is over, and what the session asks is reported.
+#: Not a choice of the user: end the wait, and let the command report what the session asks.
 REPORT = "report"
 
 
@@ -54,7 +54,7 @@ def tell_of_dialog(daemon: Client, session: SessionInfo) -> None:
 def person_needed(daemon: Client, session: SessionInfo, note: str = "") -> PersonNeeded:
     """Return the error that ends a command because its session asks something.
 
-    ``note`` is a sentence that follows what it asks.
+    ``note`` is a sentence that follows what the session asks.
     """
     requests = open_requests(daemon, session.id)
     how = how_to_answer(session, requests)

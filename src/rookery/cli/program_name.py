@@ -14,14 +14,15 @@ WRITTEN = "rookery"
 #: Where a text suggests a command: after two blanks within a line, or after another command.
 _SUGGESTED = re.compile(rf"(?:(?<=\S {{2}})|(?<=[a-z]; )){WRITTEN}(?= [a-z-])")
 
-#: Rookery's own sentences may also begin with a command, or quote one.
+#: The same, and in Rookery's own sentences: at the start of a line, in quotes or parentheses.
 _MENTIONED = re.compile(rf"(?:\S {{2}}|[a-z]; |[`(]|^ *){WRITTEN}(?= [a-z-])", re.MULTILINE)
 
 
 def program_name() -> str:
     """Return the command with which the user calls this program from this folder."""
     program = Path(sys.argv[0])
-    # Without a folder it was found on the PATH; other programs only use this module.
+    # Without a folder, the shell found the program on the PATH. A program with another name
+    # only imports this module.
     if program.name == sys.argv[0] or program.name != WRITTEN:
         return WRITTEN
     # Imported only if a text names a command: it loads compression modules.
@@ -40,7 +41,7 @@ def with_program_name(text: str) -> str:
 
 
 def with_program_name_in_prose(text: str) -> str:
-    """Do the same in a sentence of Rookery's own, which may quote commands."""
+    """Do the same as ``with_program_name``, also for commands that a sentence quotes."""
     return _renamed(_MENTIONED, text)
 
 

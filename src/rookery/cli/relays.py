@@ -33,7 +33,7 @@ from rookery.presentation.texts import count
 MIN_MEMBERS = 2
 
 
-#: The sessions of a new relay, for shell completion.
+#: The argument of ``relay new``; the group itself completes session names as this argument.
 _NAMES = click.Argument(["names"], nargs=-1)
 
 
@@ -165,8 +165,9 @@ def _show_talk(daemon: Client, talk: RelayTalk) -> None:
     opened = f"By {one.created_by}, at {local(one.created_at)}"
     say(with_names(f"Relay {one.id}, {_state(one)}. {opened}.", named_sessions))
     for member in one.members:
-        has_left = member.left_at if member.left_at != one.closed_at else None
-        left_note = f", left at {local(has_left)}" if has_left else ""
+        # Closing a relay also records the time at which its last members left.
+        left_before = member.left_at if member.left_at != one.closed_at else None
+        left_note = f", left at {local(left_before)}" if left_before else ""
         session = name_of(member.session, named_sessions)
         say_line(f"  {member.number}. {member.name}: {session}{left_note}")
     for each in talk.said:

@@ -25,12 +25,12 @@ _LEFT_BY_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{TURNING_CHARACTERS}]")
 
 
 def say(text: str = "") -> None:
-    """Print a text of Rookery's own; the commands in it are written as the user types them."""
+    """Print a text of Rookery; its commands begin with the program name that the user types."""
     click.echo(plain(with_program_name(text)))
 
 
 def say_hint(text: str) -> None:
-    """Print commands that the user may type now; the text has nothing of agents in it."""
+    """Print commands that the user may type now. The text must not quote an agent."""
     shown = plain(with_program_name_in_prose(text))
     has_width = sys.stdout.isatty() or bool(os.environ.get("COLUMNS"))
     click.echo(between_commands(shown, width_here()) if has_width else shown)
@@ -51,7 +51,7 @@ def complain(text: str) -> None:
 
 
 def complain_of(text: str) -> None:
-    """Print what happened in words that quote an agent, and stay as they are."""
+    """Print an error that quotes an agent, without replacing the program name in it."""
     click.echo(plain(f"rookery: {text}"), err=True)
 
 

@@ -37,7 +37,7 @@ from rookery.presentation.texts import as_sentence
 
 @dataclass(frozen=True, slots=True)
 class SessionWait:
-    """What one session is waited for, and what happens when it asks its person something."""
+    """The state that one session must reach, and what to do if it asks its person something."""
 
     until: str  #: up, stop or end
     timeout: float | None  #: seconds; ``None`` for no limit
@@ -46,7 +46,7 @@ class SessionWait:
 
 
 def awaited(daemon: Client, session: SessionInfo, wait: SessionWait) -> SessionInfo:
-    """Wait for one session. Raises ``PersonNeeded`` if it asks and the wait ends then."""
+    """Wait for one session. Raises ``PersonNeeded`` if it asks and ``wait`` says to fail."""
     with stoppable(session.name):
         return awaited_until_interrupted(daemon, session, wait)
 
@@ -86,10 +86,10 @@ def warn_of_missing_hooks(daemon: Client, session: SessionInfo) -> None:
 
 
 def warn_of_changed_config(daemon: Client) -> None:
-    """Say that a new session was started with an earlier version of the configuration."""
+    """Warn if the configuration has changed since the daemon read it, at its start."""
     with suppress(Answered, OSError):  # it is only a warning; the session has started
         here = home()
-        # The daemon makes its socket when it starts; usually it need not be asked.
+        # The daemon creates its socket when it starts: it is asked only if the file is newer.
         is_newer = here.settings.stat().st_ctime > here.door.stat().st_ctime
         if is_newer and (note := show_status(daemon).config_note):
             remark(note)

@@ -33,7 +33,9 @@ def _fits(request: RequestInfo, command: AnswerCommand) -> bool:
 
 
 def only_request(daemon: Client, command: AnswerCommand, *, more: str = "") -> RequestInfo:
-    """Return the only request that a command can answer; ``more`` follows it in a hint.
+    """Return the only request that a command can answer.
+
+    ``more`` are the words that follow a request's id in the commands of the error.
 
     Raises ``Answered`` if there is none or several, with the commands that name each.
     """
@@ -64,7 +66,8 @@ def _listed(
 ) -> str:
     """Return a line for each request: the command that answers it, and what it asks for.
 
-    ``more`` is what follows the request; by default what an answer takes.
+    ``more`` are the words that follow the request's id; by default, for ``answer``, a
+    placeholder of the answer.
     """
     lines = []
     for each in requests:

@@ -17,7 +17,7 @@ MAX_LINE_CHARACTERS = 300
 
 _UNLIMITED = sys.maxsize
 
-#: Fields that only comment on the input if it has a command.
+#: Input fields that only comment on a command, if the input has one.
 _COMMENTS = frozenset({"description"})
 
 

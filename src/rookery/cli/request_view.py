@@ -25,7 +25,7 @@ def show_request(
 ) -> None:
     """Print a request and how to answer it by its id.
 
-    The session's name could answer another request that came meanwhile.
+    With the session's name, the command could answer another request that came meanwhile.
     """
     name, since = name_of(request.session, sessions), ago(request.asked_at)
     say_line(f"{request.id}  {name}  {since} ago  {_state(request, sessions, on_timeout)}")

@@ -1,4 +1,4 @@
-"""The commands that continue a conversation or a branch of one."""
+"""The commands that continue a conversation, or start a branch of it."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _with_options(command: C) -> C:
     return command
 
 
-#: What is given for a single session, and not with --lost or --all.
+#: The options for a single session, which cannot be combined with --lost or --all.
 _OPTIONS_OF_ONE: tuple[_OptionOfOne, ...] = get_args(_OptionOfOne)
 
 

@@ -1,4 +1,4 @@
-"""Resume all sessions that were lost, one after the other."""
+"""Resume all sessions that were lost or ended unexpectedly, one after the other."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from rookery.presentation.texts import count
 class LostSelection:
     """Which sessions are resumed."""
 
-    everything: bool  #: not only those that were lost
-    hours: float | None  #: ended within this time; the daemon has a default
+    everything: bool  #: also sessions that failed or expired, not only lost ones
+    hours: float | None  #: maximum hours since their end; ``None`` for the daemon's default
 
     def nothing_found(self, hours: float) -> str:
         if self.everything:

@@ -90,7 +90,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Help": {"help": "help", "version": "help"},
 }
 
-#: What `rookery` alone and `rookery --help` show: common commands, and what each is for.
+#: The common commands and what each is for; the short help (`rookery --help`) shows them.
 COMMON = {
     "start": "start an agent in this folder, with a prompt or without",
     "run": "start an agent, print its answer, end it",
@@ -118,11 +118,11 @@ ALIASES = {
     "inspect": "show",
 }
 
-#: The library of the terminal interface, which `rookery` alone opens in a terminal. Without it,
-#: the short help is printed.
+#: The library of the terminal interface, which `rookery` alone opens in a terminal. Where the
+#: library is missing, the short help is printed.
 TUI_LIBRARY = "textual"
 
-#: Columns of terminals for which click's own width of help texts is too wide.
+#: Terminals with fewer columns are too narrow for the width that click gives help texts.
 MAX_NARROW_COLUMNS = 52
 
 _MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
@@ -192,7 +192,7 @@ class LazyGroup(click.Group):
 
 def no_such_command(name: str, context: click.Context) -> click.UsageError:
     """Return an error that names the commands which ``name`` resembles."""
-    # Imported only for an unknown command: comparing words would slow down every other.
+    # Imported only for an unknown command: loading this would slow down every other command.
     suggestions = import_quickly("rookery.model.spelling_suggestions")
     near = suggestions.did_you_mean(name, [*_MODULES, *ALIASES])
     return click.UsageError(f"There is no command {name!r}. {near}".rstrip(), context)

@@ -66,7 +66,7 @@ def run(daemon: Client, *, keep: bool, **given: Unpack[StartOptions]) -> None:
 
 
 def _prompt_from_pipe(options: StartOptions) -> str | None:
-    """Return the text on standard input if there is no other prompt."""
+    """Return the text on standard input; ``None`` if the options contain a prompt."""
     if has_prompt(options):
         return None
     if sys.stdin.isatty():

@@ -16,7 +16,7 @@ from rookery.model.errors import RookeryError
 def note_seen(daemon: Client, session: str, moments: Iterable[str | None]) -> None:
     """Report that the answers given until the latest of ``moments`` were shown.
 
-    Only a terminal has a reader: what a program or an agent reads is still unread.
+    Only output to a person's terminal counts: what a program or an agent reads stays unread.
     """
     latest = max(filter(None, moments), default="")
     if latest and sys.stdout.isatty() and not daemon.badge:

@@ -1,4 +1,4 @@
-"""The command that sends a message, and what became of it a moment later."""
+"""The command that sends a message, and reports a moment later what became of it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def send(daemon: Client, *, name: str, **given: Unpack[SendOptions]) -> None:
 
 
 def _changes(sent: MessageInfo) -> Iterator[str]:
-    """Yield a sentence for each way in which the message does not arrive as it was given."""
+    """Yield a sentence for each change that the text of the message undergoes."""
     if sent.removed:
         were = "was" if sent.removed == 1 else "were"
         yield f"{count(sent.removed, 'control character')} {were} removed."

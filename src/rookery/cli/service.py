@@ -36,7 +36,7 @@ def unit_file() -> Path:
 
 
 def unit_text(root: Path | None) -> str:
-    """Return the unit for a home, by default the usual one. Raises ``BadInput``."""
+    """Return the text of the unit for a home; ``None``: the default. Raises ``BadInput``."""
     environment = f"{_environment(root)}\n" if root else ""
     python = _quoted(sys.executable).replace("$", "$$")
     return _UNIT.format(python=python, environment=environment)

@@ -25,17 +25,18 @@ from rookery.presentation.runtimes import runtime_mark
 from rookery.presentation.states import Standing, standing, state_word
 from rookery.presentation.texts import one_line, plain
 
-#: Cells that the last column has before others are cut or dropped; in a wide terminal it has
-#: at least this part of the width.
+#: The minimum width of the last column, for which other columns are cut or dropped: these
+#: cells, or in a short table this part of the table's width if that is more.
 ROOM_CELLS, ROOM_PART = 30, 0.4
 
-#: Below these widths notes are short, marks are in the last column, and names have no label.
+#: Table widths below which, in this order, notes are short, runtime marks are in the last
+#: column, and names have no label.
 NOTED_CELLS, MARKED_CELLS, LABELLED_CELLS = 160, 100, 60
 
-#: The narrowest long table with a column for the runtimes; below, marks are shown instead.
+#: Minimum width of a long table with a column for runtimes; narrower ones show marks instead.
 MARKED_LONG_CELLS = 60
 
-#: Cells for the window's name of a session that Rookery did not start.
+#: Maximum cells for the tmux window's name of an observed session.
 MAX_LABEL_CELLS = 16
 
 _SHORT = Layout(
@@ -68,15 +69,16 @@ _COLOURS = {
 
 
 class SessionTable(Struct, frozen=True):
-    """Sessions, and what is known about them besides their rows."""
+    """Sessions, and what the table shows about them beside their own fields."""
 
     sessions: Sequence[ListedSession]
     kept: Mapping[str, WaitingInfo] = field(default_factory=dict)  #: waiting messages
-    failures: Mapping[str, str] = field(default_factory=dict)  #: texts of failed turns
-    #: Notes about requests that have a deadline, or were missed: in full, and short.
+    failures: Mapping[str, str] = field(default_factory=dict)  #: error texts of failed turns
+    #: Notes about deadlines, missed requests and overlaps: a long and a short form each.
     notes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     changes: Mapping[str, str] = field(default_factory=dict)  #: in the worktrees of sessions
-    #: The project folders by session; those that a filter leaves out may tell of worktrees.
+    #: Project folders by session. They are found among all sessions: a session that a filter
+    #: leaves out may own the worktree in which a shown one works.
     projects: Mapping[str, str] = field(default_factory=dict)
     is_tree: bool = False
     is_long: bool = False
@@ -96,7 +98,7 @@ class SessionTable(Struct, frozen=True):
         return [click.style(head, bold=True), *coloured]
 
     def _layout(self, rows: Iterable[Mapping[str, str]], width: int) -> Layout:
-        """Return the columns; branches only if there are any."""
+        """Return the columns: no RUNTIME if the table is narrow, no BRANCH if none is known."""
         layout = _LONG if self.is_long else _SHORT
         if width < MARKED_LONG_CELLS:
             titles = tuple(title for title in layout.titles if title != "RUNTIME")
@@ -143,7 +145,7 @@ class SessionTable(Struct, frozen=True):
         return text
 
     def _mark(self, session: ListedSession, width: int) -> str:
-        """Return what marks a session, unless the table has a column for its runtime."""
+        """Return a session's runtime mark; empty if the table has a column for runtimes."""
         has_column = self.is_long and width >= MARKED_LONG_CELLS
         return "" if has_column else runtime_mark(session)
 
@@ -167,7 +169,7 @@ def _row(session: ListedSession, now: datetime, project: str) -> dict[str, str]:
 
 
 def _name(session: ListedSession, width: int) -> str:
-    """Return the name, with the name of its window if a person has given it one."""
+    """Return the name; for an observed session with its window's name, if that says more."""
     label = session.label if session.runtime == "observed" else ""
     is_useful = label and label not in {session.name, session.agent}
     if not is_useful or width < LABELLED_CELLS:

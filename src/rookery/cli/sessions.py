@@ -78,7 +78,7 @@ def wait(daemon: Client, **given: Unpack[WaitOptions]) -> None:
 def _require_no_person(
     daemon: Client, sessions: Sequence[SessionInfo], options: WaitOptions
 ) -> None:
-    """Raise ``PersonNeeded`` if a session asks and standard input is no terminal."""
+    """Raise ``PersonNeeded`` if a session asks and --on-permission, or its default, is fail."""
     for session in sessions:
         if _ends_the_wait(session, options):
             raise person_needed(daemon, session)

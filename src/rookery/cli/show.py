@@ -34,13 +34,13 @@ from rookery.presentation.texts import count, one_line, plain
 from rookery.presentation.turns import outcome_note
 from rookery.presentation.worktrees import compared_with_base
 
-#: Lines of the last prompt and of the last answer that are printed.
+#: Maximum lines of the last prompt and of its answer that are printed.
 MAX_PROMPT_LINES, MAX_ANSWER_LINES = 3, 8
 
-#: Cells of the column with the names of the facts, and the gap after it.
+#: Cells of the column of titles, with the gap after it.
 _TITLE_CELLS = 13
 
-#: A fact about a session with its title.
+#: A line of the output: the title of a detail of the session, and its value.
 Fact = tuple[str, str]
 
 

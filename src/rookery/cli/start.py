@@ -42,6 +42,6 @@ def start(daemon: Client, *, wait: bool, **given: Unpack[StartOptions]) -> None:
         daemon, session, SessionWait(until, given["timeout"], given["on_permission"])
     )
     if given["single_turn"] and session.state == "idle":
-        # It ends with its turn; until then it would be reported as idle.
+        # The session ends just after its turn; without a wait it would be reported as idle.
         session = awaited(daemon, session, SessionWait("end", given["timeout"]))
     report_answer(daemon, session, as_json=given["as_json"])

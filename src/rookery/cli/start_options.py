@@ -1,4 +1,4 @@
-"""The options with which sessions are started, and the request that is made of them."""
+"""Define the options that start a session, and build the start request from them."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class StartOptions(TypedDict):
     no_tools: bool
     tags: tuple[str, ...]
     profile: str
-    worktree: str | None  #: its branch; empty for the usual one, ``None`` for no worktree
+    worktree: str | None  #: the word after --worktree, "" without one; ``None``: not given
     base: str
     file: IO[bytes] | None
     timeout: float | None
     on_permission: str | None
     as_json: bool
     prompt: tuple[str, ...]
-    arguments: tuple[str, ...]  #: what follows "--"
+    arguments: tuple[str, ...]  #: the words after "--"
 
 
 class StartCommand(click.Command):
@@ -167,7 +167,7 @@ def start_options(command: C) -> C:
 
 
 def begin(daemon: Client, options: StartOptions, *, prompt: str | None = None) -> SessionInfo:
-    """Start the session that the options describe, and warn of what limits it.
+    """Start the session that the options describe, and print notes and warnings about it.
 
     ``prompt`` replaces the prompt of the options.
     """
@@ -218,10 +218,11 @@ def is_for_shell(options: StartOptions) -> bool:
 
 
 def _agent_and_words(options: StartOptions) -> tuple[str, tuple[str, ...]]:
-    """Return the agent, which may be the first word, and the other words."""
+    """Return the agent (--agent, or the first word if it names one) and the other words."""
     agent, words = options["agent"], options["prompt"]
     if (value := options["worktree"]) and not _branch(options):
-        # After --worktree without a branch comes the agent, or the prompt as the last word.
+        # click took the word after a bare --worktree for its branch: an agent's name is the
+        # first word again, and a quoted prompt the last.
         words = (value, *words) if value in NAMES else (*words, value)
     if agent or options["profile"] or not words or not _is_agent(words[0]):
         return agent, words
@@ -229,13 +230,13 @@ def _agent_and_words(options: StartOptions) -> tuple[str, tuple[str, ...]]:
 
 
 def _is_agent(word: str) -> bool:
-    """Return whether a word names an agent, of Rookery or of the configuration."""
+    """Return whether a word names a built-in agent or one that the configuration defines."""
     is_possible = CONFIGURED_NAME.fullmatch(word) is not None
     return word in NAMES or (is_possible and word in _configured_agents())
 
 
 def _configured_agents() -> list[str]:
-    """Return the names of the agents that only the configuration describes."""
+    """Return the names of the agents for which the configuration sets an ACP command."""
     try:
         agents = tomllib.loads(find_home(os.environ).settings.read_text()).get("agents")
         return [name for name, each in agents.items() if each.get("acp")] if agents else []
@@ -246,7 +247,7 @@ def _configured_agents() -> list[str]:
 def _require_no_misspelt_agent(word: str) -> None:
     """Refuse a first word that is almost an agent's name. Raises ``BadInput``.
 
-    Otherwise the default agent would get it as a part of its prompt.
+    Otherwise the default agent would get the misspelt name as a part of its prompt.
     """
     if len(word.split()) > 1:
         return  # a prompt in quotes
@@ -258,7 +259,7 @@ def _require_no_misspelt_agent(word: str) -> None:
 
 
 def _branch(options: StartOptions) -> str:
-    """Return the branch of --worktree; an agent or a prompt after that option is no branch."""
+    """Return the branch given to --worktree; empty if an agent or a prompt follows it."""
     value = options["worktree"] or ""
     is_agent = value in NAMES and not options["agent"] and not options["profile"]
     return "" if is_agent or len(value.split()) > 1 else value
@@ -276,13 +277,12 @@ def _warn(daemon: Client, session: SessionInfo) -> None:
 
 
 def _project_settings(session: SessionInfo) -> str:
-    """Name the project files that may run programs once the agent trusts the folder."""
+    """Return the project files that may run programs once the agent trusts the folder."""
     folder = Path(session.project_path)
     names = PROJECT_FILES.get(session.agent, ())
     present = [name for name in names if (folder / name).exists()]
-    return (
-        ", ".join(present) if folder != Path.home() else ""
-    )  # in the home they are the user's
+    # In the home folder, these files are the user's own settings.
+    return ", ".join(present) if folder != Path.home() else ""
 
 
 def _with_hint(refusal: Answered, command: Sequence[str]) -> Answered:
@@ -293,7 +293,7 @@ def _with_hint(refusal: Answered, command: Sequence[str]) -> Answered:
 
 
 def environment_here() -> dict[str, str]:
-    """Return the variables that the daemon may use; empty within a session."""
+    """Return the variables that a new session takes from the caller; empty in a session."""
     if "ROOKERY_BADGE" in os.environ:
         return {}
     return {name: os.environ[name] for name in FROM_CALLER if name in os.environ}

@@ -80,7 +80,7 @@ def line_of(
 
 
 def width_here() -> int:
-    """Return the columns of this terminal, or the value of ``COLUMNS``.
+    """Return the value of ``COLUMNS``, or else the columns of this terminal.
 
     ``shutil`` has the same function, but it loads compression modules.
     """

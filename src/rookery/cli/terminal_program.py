@@ -15,8 +15,8 @@ from rookery.model.errors import BadInput
 def run_in_terminal(words: Sequence[str]) -> tuple[int, str]:
     """Run a program in this terminal; return its exit code and what it printed at its end.
 
-    It reaches the terminal through its standard input, as tmux does. It stops and continues
-    together with this process, so that the shell's job control works.
+    The program reaches the terminal through its standard input, as tmux does. It stops and
+    continues together with this process, so that the shell's job control works.
     """
     environment = {name: text for name, text in os.environ.items() if name != "TMUX"}
     try:
@@ -40,13 +40,13 @@ def _wait(pid: int) -> int:
 
 
 def _exit_code(returned: int) -> int:
-    """Return an exit code as a shell does: 128 and its number after a signal."""
+    """Return the exit code that a shell reports: after a signal, 128 plus its number."""
     return returned if returned >= 0 else 128 - returned
 
 
 @contextmanager
 def _passing_signals(program: subprocess.Popen[str]) -> Iterator[None]:
-    """Leave it to the program to restore the terminal when this process is to end."""
+    """Pass SIGTERM and SIGHUP to the program, which restores the terminal; ignore SIGINT."""
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         program.terminate()

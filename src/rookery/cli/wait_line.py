@@ -24,13 +24,13 @@ from rookery.presentation.texts import one_line
 
 T = TypeVar("T")
 
-#: Moves to the start of the line and clears it.
+#: Moves the cursor to the start of the line and clears the line.
 _CLEAR = "\r\x1b[K"
 
 #: Seconds between two updates of the line.
 REDRAW_INTERVAL_S = 1.0
 
-#: What a session does after an event of a kind; other kinds change nothing.
+#: The state of a session after an event of this kind; ``input-asked`` names its own state.
 _STATES = {
     "session-started": "idle",
     "turn-started": "working",
@@ -42,18 +42,18 @@ _STATES = {
 
 @dataclass(slots=True)
 class WaitLine:
-    """Shows the name, the state and the tool of sessions, and the seconds waited."""
+    """Shows sessions and their states, the tool of a single session, and the seconds waited."""
 
     names: dict[str, str]  #: of the sessions, by id
     states: dict[str, str]
-    shows_tools: bool = False  #: print a line for each tool, as well
+    shows_tools: bool = False  #: also print a line for each tool call
     tools: dict[str, str] = field(default_factory=dict)
     began: float = field(default_factory=monotonic)
     _unshown: list[str] = field(default_factory=list)
     _is_drawn: bool = False
 
     def follow(self, daemon: Client) -> None:
-        """Learn from the daemon's events what the sessions do, until it stops."""
+        """Learn from the daemon's events what the sessions do, until the daemon stops."""
         try:
             for event in read_events(daemon.lines("events")):
                 self.learn(event)
@@ -61,7 +61,7 @@ class WaitLine:
             return  # the command itself reports that the daemon has stopped
 
     def learn(self, event: ShownEvent) -> None:
-        """Take in an event."""
+        """Update the states and tools of the sessions from an event."""
         fact = event.fact
         session = fact.session
         if session not in self.names:
@@ -77,7 +77,7 @@ class WaitLine:
             self.tools[session] = ""
 
     def draw(self) -> None:
-        """Write the line over the last one; tools that ran since then stay above it."""
+        """Draw the line again; with ``shows_tools``, print new tool calls above it first."""
         while self.shows_tools and self._unshown:
             self.clear()
             remark(f"  {cut(self._unshown.pop(0), width_here() - 3)}")
@@ -134,7 +134,7 @@ def shown_during(line: WaitLine | None, ask: TimedRequest[T]) -> TimedRequest[T]
 def wait_line(
     daemon: Client, sessions: Iterable[SessionInfo], *, shows_tools: bool = False
 ) -> Iterator[WaitLine | None]:
-    """Show a line while the body waits; none if standard error is no terminal."""
+    """Yield the line to draw while the body waits; ``None`` outside a capable terminal."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return

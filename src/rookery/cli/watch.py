@@ -32,10 +32,10 @@ MIN_INTERVAL_S = 0.25
 #: Seconds between two attempts to reach a daemon that has stopped.
 RETRY_S = 0.5
 
-#: Use the terminal's second screen without a cursor, and return to the first.
+#: Switch to the terminal's alternate screen and hide the cursor, and undo both.
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 
-#: Move to the first cell; erase the rest of a line; erase the rest of the screen.
+#: Move to the first cell, erase the rest of a line, and erase the rest of the screen.
 _HOME, _REST_OF_LINE, _REST = "\x1b[H", "\x1b[K", "\x1b[J"
 
 _AWAY = "No daemon is running; waiting for it to come back. Start it:  rookery up"
@@ -55,15 +55,15 @@ Causes = SimpleQueue[Cause]
 def watch(
     daemon: Client, lines_of: Callable[[T, int], list[str]], fetch: Callable[[], T]
 ) -> None:
-    """Draw what ``lines_of`` makes of what ``fetch`` returns, again after each event.
+    """Fetch and draw now and after each event of the daemon. Exits with 130 after Ctrl-C.
 
-    ``lines_of`` gets the columns of the terminal. Exits with 130 after Ctrl-C.
+    ``lines_of`` gets the result of ``fetch`` and the number of the terminal's columns.
     """
     show_status(daemon)  # raises without a daemon, instead of waiting for one
     causes: Causes = SimpleQueue()
     Thread(target=_listen, args=(daemon, causes), daemon=True).start()
     try:
-        with _own_screen(causes):
+        with _alternate_screen(causes):
             _draw_until_stopped(lines_of, fetch, causes)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
@@ -87,7 +87,7 @@ def _draw_until_stopped(
 
 
 def _next(causes: Causes, drawn: float) -> Cause:
-    """Wait for the next cause; events that follow closely are one."""
+    """Wait for the next cause, and merge causes that follow closely into one."""
     cause = causes.get()
     if cause is Cause.EVENT:
         pause(max(drawn + MIN_INTERVAL_S - monotonic(), 0))
@@ -118,8 +118,8 @@ def _draw(lines: list[str], rows: int) -> None:
 
 
 @contextmanager
-def _own_screen(causes: Causes) -> Iterator[None]:
-    """Use the second screen of a terminal, and draw again when the terminal is resized."""
+def _alternate_screen(causes: Causes) -> Iterator[None]:
+    """Use the terminal's alternate screen, and draw again when the terminal is resized."""
     if not sys.stdout.isatty():
         yield
         return
@@ -134,7 +134,7 @@ def _own_screen(causes: Causes) -> Iterator[None]:
 
 
 def _listen(daemon: Client, causes: Causes) -> None:
-    """Report each event of the daemon, and of the next one after a restart."""
+    """Queue a cause for each event and for each loss of the daemon, and reconnect to it."""
     while True:
         try:
             for _ in read_events(daemon.lines("events")):

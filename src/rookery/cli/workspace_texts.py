@@ -17,7 +17,7 @@ CHECK_TIMEOUT_S = 5.0
 
 
 def describe_start(workspace: SessionWorkspaceInfo) -> str:
-    """Return where a session works, from what it begins and what it does not contain."""
+    """Return sentences on a new worktree: its place, its base, and what is not in it."""
     branch, path = workspace.branch, short(workspace.path)
     begins = f"{workspace.base or 'commit'} ({short_id(workspace.base_commit)})"
     lines = [f"It works in {path} on branch {branch}, from {begins}."]
@@ -52,7 +52,7 @@ def describe_end(daemon: Client, session: SessionInfo) -> str:
 
 
 def describe_sharing(daemon: Client, session: SessionInfo) -> str:
-    """Return with which sessions one shares its worktree; empty if with none."""
+    """Return a text on the sessions that share a session's worktree; empty if none do."""
     if session.workspace is None:
         return ""
     try:

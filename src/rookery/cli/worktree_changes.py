@@ -1,4 +1,4 @@
-"""What the long list of sessions shows about their worktrees."""
+"""Word what the long list of sessions shows about their worktrees."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from rookery.presentation.worktrees import changes_text
 
 
 def changes_in_use(daemon: Client) -> dict[str, str]:
-    """Return what is in the worktree of each session that works in one; git reads them."""
+    """Return the changes in each worktree in use, as text by session id."""
     listed = list_workspaces(daemon).workspaces
     return {each.session: changes_text(each) for each in listed if each.in_use}

@@ -26,7 +26,7 @@ def say_wrapped(text: str, *, first: str = "", rest: str | None = None) -> None:
 
 
 def between_commands(text: str, room: int) -> str:
-    """Break a text with alternative commands between these, so that each stays whole."""
+    """Break a text between its alternative commands, so that each command stays whole."""
     first, *rest = text.split(ALTERNATIVE)
     indent = " " * (len(first) - len(first.lstrip()))
     lines = [first]
