@@ -31,7 +31,7 @@ from rookery.tui.session_view import asked
 class AnswerActions(BoardScreen):
     """Answers the request that is shown, by its id."""
 
-    _changed_at = 0.0  #: when another request took the place of the shown one by itself
+    _changed_at = 0.0  #: when another request last came into view without the user's intent
     _reordered_at = 0.0  #: when rows of the list came, went or changed places
     _answered: frozenset[str] = frozenset()  #: requests that were answered here
 
@@ -41,19 +41,19 @@ class AnswerActions(BoardScreen):
             self._changed_at = monotonic()
 
     def note_rows(self, *, before: tuple[str, ...], selected: str) -> None:
-        """Note what changed in the list, which had these rows and this selection before."""
+        """Note whether the list now has other rows than ``before``, or another selection."""
         if before and before != self.table.order:
             self._reordered_at = monotonic()
         if selected and selected != self.table.selected:
             self._changed_at = monotonic()
 
     def note_selection(self) -> None:
-        """Note that the user has selected a row, which may be another one than they meant."""
+        """Note a selection: just after rows moved, the user may have meant another row."""
         if monotonic() - self._reordered_at < ARMING_DELAY_S:
             self._changed_at = monotonic()
 
     def _request(self) -> RequestInfo | None:
-        """Return the request that is shown; otherwise say why there is none."""
+        """Return the shown request; None if there is none (says so), or if it was answered."""
         session = self.session
         request = self.board.request_of(session.id) if session else None
         if session is None or request is None:
@@ -68,7 +68,7 @@ class AnswerActions(BoardScreen):
     def _whole_request(self) -> RequestInfo | None:
         """Return the request that a key may answer at once: one that the user has seen whole.
 
-        If it is not visible as a whole, it is opened instead.
+        A request that is not visible as a whole is opened instead.
         """
         request = self._request()
         if request and monotonic() - self._changed_at < ARMING_DELAY_S:
@@ -138,7 +138,7 @@ class AnswerActions(BoardScreen):
         self._answer(request, line, "Denied", work)
 
     def action_choose(self, number: int) -> None:
-        # The dialog for several answers shows the request whole itself.
+        # The dialog for several answers itself shows the whole request.
         request = self._request()
         if request and takes_one_key(request):
             request = self._whole_request()
@@ -220,7 +220,7 @@ class AnswerActions(BoardScreen):
 
 
 def _ways(request: RequestInfo) -> str:
-    """Return the keys that do answer a request, as a sentence."""
+    """Return a sentence with the keys that answer a request."""
     keys = ", ".join(f"{key} ({label})" for key, label in answer_keys(request))
     return f"Press {keys}."
 

@@ -19,7 +19,7 @@ from rookery.tui.styled import line, paragraph
 
 
 class AnswerDialog(LeavableScreen[AnswerDraft | None]):
-    """Shows all questions of a request; gives the answers once all are given."""
+    """Shows all questions of a request; gives the draft once every question is answered."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"choose({number})", "choose") for number in range(1, 10)),

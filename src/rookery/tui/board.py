@@ -74,7 +74,7 @@ class Board:
     extras: Extras = field(default_factory=Extras)
     on_timeout: str = ""
     is_holding: bool = False
-    trouble: str = ""  #: why what is shown may be outdated, or rules or settings do not apply
+    trouble: str = ""  #: why the list may be outdated, or rules, hooks or settings not apply
     marked: set[str] = field(default_factory=set)
     muted: set[str] = field(default_factory=set)  #: ids
     view: BoardView = BoardView.LIVE
@@ -82,7 +82,7 @@ class Board:
     is_tree: bool = False
     shows_hidden: bool = False
     query: str = ""
-    selected: str = ""  #: the id of the session that keeps its place
+    selected: str = ""  #: the id of the selected session, which keeps its place in the list
     order: RowOrder = field(default_factory=RowOrder)
     #: The selected session, and the view and search in which it stays listed whatever happens
     #: to it: otherwise another session would be under the cursor when a key is pressed.
@@ -110,7 +110,7 @@ class Board:
             _merged(self.extras.kept, listed.kept, changed),
             _merged(self.extras.failures, listed.failures, changed),
             _merged(self.extras.pending, listed.pending, changed),
-            listed.overlaps,  # those of all sessions are in each answer
+            listed.overlaps,  # each answer has the overlaps of all sessions
         )
         self._take_rest(listed)
 
@@ -137,7 +137,7 @@ class Board:
         return next(iter(self.requests.get(session, ())), None)
 
     def counts(self) -> dict[Standing, int]:
-        """Count the sessions that the user has not hidden."""
+        """Count the sessions that are not hidden, by standing."""
         found = dict.fromkeys(Standing, 0)
         for each in self.sessions.values():
             if not each.hidden:
@@ -202,13 +202,14 @@ class Board:
         return self.order.rank(session, is_selected=session.id == self.selected)
 
     def _is_visible(self, session: ListedSession) -> bool:
-        """Return whether a session is listed; one that asks is, even if it is hidden."""
+        """Return whether a session may be listed; one that asks may, even if it is hidden."""
         return self.shows_hidden or session.is_asking or not session.hidden
 
     def next_unread(self, after: str) -> str:
-        """Return the next session that needs the user; else a failed, else an unread one.
+        """Return the id of the next session that needs the user; empty if there is none.
 
-        The search begins after a session and continues at the top.
+        Failed sessions come second, unread ones third. The search begins below the session
+        ``after``, and continues at the top.
         """
         ids = [row.session.id for row in self.rows() if isinstance(row, BoardSession)]
         at = ids.index(after) + 1 if after in ids else 0

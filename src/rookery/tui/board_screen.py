@@ -30,7 +30,7 @@ class TuiSetup:
     """What the interface gets from the command that opens it."""
 
     daemon: Client
-    agents: Mapping[str, Sequence[str]]  #: that can be started, with their runtimes
+    agents: Mapping[str, Sequence[str]]  #: agents that can be started, with their runtimes
     program: Sequence[str]  #: the words that run Rookery's command line
     folder: str  #: where a new session works unless another folder is named
     environment: Mapping[str, str] = field(default_factory=dict)  #: for new sessions
@@ -89,7 +89,7 @@ class BoardScreen(Screen[None]):
         self.query_one("#status", LineBar).show((Span(f" {one_line(text)}", style), *spans))
 
     def tell_trouble(self) -> None:
-        """Show once why rules or settings do not apply, or what is shown may be outdated."""
+        """Show once why the list may be outdated, or rules, hooks or settings do not apply."""
         if self.board.trouble and self.board.trouble != self._told_trouble:
             self.say(self.board.trouble, style="failed")
         self._told_trouble = self.board.trouble

@@ -56,7 +56,7 @@ class NewSession:
     project: str
     name: str = ""
     prompt: str = ""
-    worktree: str | None = None  #: the branch; empty for one that the daemon names
+    worktree: str | None = None  #: its branch, "" if the daemon names it; None: no worktree
     profile: str = ""
     tags: tuple[str, ...] = ()
     runtime: str = ""  #: empty for the configured one

@@ -27,7 +27,7 @@ class _ShownPart:
     at: str
     kind: str
     text: str
-    note: str = ""  #: that a call was denied
+    note: str = ""  #: by whom or what a call was denied; empty if it was not
 
 
 def conversation_lines(conversation: ConversationInfo, width: int) -> list[StyledLine]:
@@ -58,7 +58,7 @@ def _parts(conversation: ConversationInfo) -> Iterator[_ShownPart]:
 
 
 def _is_interrupted(turns: Sequence[TurnInfo], at: str) -> bool:
-    """Return whether the turn of a time was interrupted: then its own end says so."""
+    """Return whether the turn at a time was interrupted; its own end then reports that."""
     moment = datetime.fromisoformat(at)
     begun = [each for each in turns if datetime.fromisoformat(each.started_at) <= moment]
     return bool(begun) and begun[-1].how == "interrupted"

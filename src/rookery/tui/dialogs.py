@@ -23,8 +23,8 @@ from rookery.tui.styled import StyledLine, line, paragraph
 #: Keys that begin a new line in a text; enter sends it.
 NEW_LINE_KEYS = ("ctrl+j", "shift+enter", "alt+enter")
 
-#: Seconds in which a request that has just appeared takes no key: the key was meant for what
-#: was shown before.
+#: Seconds during which a request that has just appeared ignores keys: the user meant them for
+#: what was shown before.
 ARMING_DELAY_S = 0.6
 
 #: Cells of a dialog beside its text: border and padding.
@@ -85,7 +85,7 @@ class TextDialog(LeavableScreen[str | None]):
         self.query_one(Composer).focus()
 
     def on_key(self, event: events.Key) -> None:
-        """Take what was typed before the field was there."""
+        """Insert what was typed before the text field had the focus."""
         if event.is_printable and event.character:
             self.query_one(Composer).insert(event.character)
 
@@ -126,7 +126,7 @@ class ConfirmDialog(LeavableScreen[bool]):
 
 
 class PickDialog(LeavableScreen[int | None]):
-    """Asks which of a few things is meant; gives its place, or None."""
+    """Asks the user to choose among a few texts; gives the index of one, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"choose({number})", "choose") for number in range(1, 10)),
@@ -166,7 +166,7 @@ class PickDialog(LeavableScreen[int | None]):
 
 
 class PageScreen(LeavableScreen[str | None]):
-    """Shows a page of text, such as the help; gives the key that ``answers`` names."""
+    """Shows a page of text, such as the help; gives the pressed key of ``answers``, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,w,g,o,question_mark", "cancel", "close"),

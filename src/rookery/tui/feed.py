@@ -27,7 +27,7 @@ COLLECT_S = 0.15
 #: Seconds between two attempts to reach a daemon that is down.
 RETRY_INTERVAL_S = 0.5
 
-#: Kinds of events after which the open requests may be others.
+#: Kinds of events after which the open requests may have changed.
 _REQUEST_EVENTS = frozenset(
     {
         *("input-asked", "input-settled", "input-left", "call-decided", "keys-pressed"),
@@ -41,12 +41,12 @@ _BEGINNINGS = frozenset({"session-requested", "session-found", "session-started"
 
 @dataclass(frozen=True, slots=True)
 class SessionsNews:
-    """The current state of sessions: of some, or with ``ids`` None of all."""
+    """The current state of the sessions ``ids``; of all sessions if ``ids`` is None."""
 
     listed: SessionList | None  #: None if only requests changed
     ids: frozenset[str] | None
     requests: tuple[RequestInfo, ...] | None  #: None if they did not change
-    muted: frozenset[str] | None = None  #: ids; None if they were not asked for
+    muted: frozenset[str] | None = None  #: ids; None if they were not fetched
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ FeedNews: TypeAlias = SessionsNews | DaemonDown
 
 @dataclass(slots=True)
 class _Changes:
-    """What the reader has seen change and the fetcher has not fetched yet."""
+    """The changes that the reading thread has seen, and the other has not fetched yet."""
 
     ids: set[str] = field(default_factory=set)
-    begun: set[str] = field(default_factory=set)  #: those of them that have just begun
+    begun: set[str] = field(default_factory=set)  #: the ids of those that have just begun
     is_everything: bool = True
     has_requests: bool = True
 
@@ -106,7 +106,7 @@ class Feed:
             self._awake.notify_all()
 
     def pause(self) -> None:
-        """Deliver nothing until ``resume``, while another program has the terminal."""
+        """Fetch nothing until ``resume``, while another program has the terminal."""
         with self._awake:
             self._paused = True
 
@@ -122,12 +122,12 @@ class Feed:
             self._awake.notify_all()
 
     def show_hidden(self, *, is_wanted: bool) -> None:
-        """Also fetch sessions that the user has hidden, or no longer."""
+        """Choose whether hidden sessions are fetched, too; then fetch everything again."""
         self._with_hidden = is_wanted
         self.reload()
 
     def _read(self) -> None:
-        """Follow the event stream, also of the next daemon."""
+        """Follow the event stream, and reconnect when a daemon runs again."""
         while not self._closed.is_set():
             query = {} if self._seq is None else {"after": self._seq}
             try:
@@ -135,7 +135,7 @@ class Feed:
                     self._stream = stream
                     for event in read_events(stream.texts()):
                         self._note(event)
-                    raise ConnectionLost  # the daemon has ended the stream: it stops
+                    raise ConnectionLost  # a daemon ends its streams when it stops
             except RookeryError as error:
                 self._lose(error)
             finally:
@@ -151,7 +151,7 @@ class Feed:
         if self._closed.is_set():
             return
         if isinstance(error, Answered):
-            self._seq = None  # the daemon does not accept the number
+            self._seq = None  # the daemon does not accept the number of the entry
         self._deliver(DaemonDown(str(error)))
         self._closed.wait(RETRY_INTERVAL_S)
         self.reload()
@@ -172,7 +172,7 @@ class Feed:
             try:
                 self._deliver(self._news(changes))
             except NotRunning:
-                pass  # the reader reports it, and asks for everything later
+                pass  # the reading thread reports this, and has everything fetched later
             except RookeryError as error:
                 self._deliver(DaemonDown(str(error)))
 
@@ -188,13 +188,13 @@ class Feed:
             return SessionsNews(None, ids, requests)
         listed = list_changed(self._daemon, ids)
         if continued := _continued(listed, changes.begun) - ids:
-            # No event of theirs says that they are resumed.
+            # The sessions that are continued get no event of their own.
             ids |= continued
             listed = list_changed(self._daemon, ids)
         return SessionsNews(listed, ids, requests)
 
     def _all_listed(self) -> SessionList:
-        """Return the sessions that the daemon lists, and live ones that are hidden."""
+        """Return the sessions that the daemon lists and, if wanted, the hidden live ones."""
         listed = list_sessions(self._daemon)
         if not self._with_hidden:
             return listed
@@ -209,7 +209,7 @@ class Feed:
     def _muted(self) -> frozenset[str]:
         try:
             muted = list_muted(self._daemon).sessions
-        except Answered:  # the interface runs within a session, which may not know it
+        except Answered:  # the interface runs in a session, which may not list muted ones
             return frozenset()
         return frozenset(str(each.json.get("session")) for each in muted)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-#: Characters of a text that are searched for scattered letters; beyond, only whole words.
+#: Characters at the start of a text that are searched for scattered letters; in the rest,
+#: letters must be adjacent.
 MAX_FUZZY_CHARACTERS = 120
 
 #: The share of a match that must be letters of the query.
 MIN_CLOSENESS = 0.5
 
-#: Scores of a match: the whole text, its beginning, that of a word, anywhere, or scattered.
+#: Scores of a match: the whole text, its start, the start of a word, inside one, or scattered.
 _WHOLE, _AT_START, _AT_WORD, _INSIDE, _SCATTERED = 5.0, 4.0, 3.0, 2.0, 1.0
 
 

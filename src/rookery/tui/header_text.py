@@ -26,7 +26,7 @@ _NARROW = 60
 
 
 def header(board: Board, width: int, *, down: str) -> StyledLine:
-    """Return how many sessions need the user, and which of them are listed."""
+    """Return the first line: how many sessions are in which state, and what is listed."""
     if down:
         text = " The daemon is down, reconnecting …"
         return (Span(cut(text, width), "failed"),)

@@ -12,7 +12,7 @@ from rookery.tui.styled import Span, StyledLine, line
 class KeyAction:
     key: str  #: as Textual names it; several are separated by commas
     shown: str  #: as a person reads it
-    action: str  #: of the main screen; empty for one of Textual's own
+    action: str  #: the main screen's action; empty for an action of Textual's own
     purpose: str
     section: str
 

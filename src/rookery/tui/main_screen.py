@@ -32,17 +32,17 @@ from rookery.tui.session_pane import SessionPane
 from rookery.tui.session_view import unread_since
 from rookery.tui.threads import LiveNews
 
-#: The narrowest terminals with the preview beside and below the list, and the lowest below.
+#: Minimum columns for a preview beside the list; minimum columns and lines for one below it.
 MIN_BESIDE_COLUMNS, MIN_BELOW_COLUMNS, MIN_BELOW_LINES = 110, 60, 16
 
-#: Lines of a list with few sessions above its preview.
+#: Minimum lines of the list above its preview, even with few sessions.
 MIN_LIST_LINES = 6
 
 #: Seconds for which a selection must stay before its preview is fetched.
 PREVIEW_DELAY_S = 0.08
 
 #: Seconds for which an answer must be visible to count as read, and seconds after the last key
-#: in which the user is taken to look at the screen.
+#: during which the user counts as present.
 READ_DELAY_S, PRESENCE_S = 1.0, 60.0
 
 
@@ -147,7 +147,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
         self._show_bars()
 
     def _fit_list(self, rows: int) -> None:
-        """Leave the preview below the list the lines that the list does not need."""
+        """Set the list's height: a preview below it gets the lines that the list spares."""
         body = self.query_one("#body")
         if body.has_class("-below"):
             share = body.size.height * 2 // 5
@@ -172,7 +172,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
         width = self.size.width
         self.query_one("#header", LineBar).show(header(self.board, width, down=self._down))
         is_list = self._is_single and not self._is_detail
-        # The card itself shows its keys.
+        # Where the preview is visible, its card shows the keys of the request.
         request = self.board.request_of(self.table.selected) if is_list else None
         enter = enter_hint(self.session, is_list=is_list)
         is_down = bool(self._down)
@@ -189,7 +189,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
     def on_session_pane_selected(self, message: SessionPane.Selected) -> None:
         self._note_presence()
         self.note_selection()
-        # The row that was selected before takes its place now.
+        # The row that was selected before may move to its place in the order now.
         self.board.selected = message.session
         self.show_board()
         self.preview.clear()
@@ -227,7 +227,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
                 self.live.mark_missed(session.id)
 
     def _note_presence(self) -> None:
-        """Note that the user is there; what came while they were away is read now."""
+        """Note that the user is present; what came while they were away may now become read."""
         was_away = monotonic() - self._present_at > PRESENCE_S
         self._present_at = monotonic()
         if was_away and self.session and self._is_news(self.session):
@@ -280,7 +280,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
             self._fetch_now()
 
     def action_back(self) -> None:
-        """Close what was opened last: the details, the search, the marks, the view."""
+        """Close the details, or else the search; else remove the marks, or reset the view."""
         if self._is_single and self._is_detail:
             self._show_detail(is_open=False)
         elif self.board.query:
@@ -292,7 +292,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
         self.show_board()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let the search have the keys while it is typed into."""
+        """Disable the keys of the list while the search line has the focus."""
         self._note_presence()
         return not self.search_line.has_focus
 

@@ -40,12 +40,12 @@ STYLES: dict[str, Style] = {
 
 CURSOR = Style(reverse=True)
 
-#: Makes the lines for a width.
+#: Returns the lines to draw for a width in cells.
 LineMaker = Callable[[int], Sequence[StyledLine]]
 
 
 def strip_of(spans: StyledLine, width: int, *, over: Style | None = None) -> Strip:
-    """Return a line as a strip of exactly a width; ``over`` replaces its colours."""
+    """Return a line as a strip of exactly ``width`` cells; ``over`` replaces its colours."""
     segments = [
         Segment(
             each.text,
@@ -77,7 +77,7 @@ class LineBar(Widget):
 
 
 class LineView(ScrollView):
-    """Scrolls lines, with a scroll bar that is always where the lines are."""
+    """Scrolls lines, and keeps the scroll bar at their position."""
 
     def watch_show_vertical_scrollbar(self, is_shown: bool) -> None:
         # Textual does not move the bar while it is hidden, but the lines may scroll.
@@ -86,7 +86,7 @@ class LineView(ScrollView):
 
 
 class TextPane(LineView):
-    """Scrolls lines that are made for its width; stays at the end if it is there."""
+    """Scrolls lines that are made for its width; with ``follows``, it stays at their end."""
 
     def __init__(self, *, id: str | None = None, follows: bool = True) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -109,7 +109,7 @@ class TextPane(LineView):
         return len(self._lines)
 
     def show(self, make: LineMaker, *, from_start: bool = False) -> None:
-        """Show other lines; ``from_start`` scrolls to where reading begins."""
+        """Show other lines; ``from_start`` scrolls to the top, with ``follows`` to the end."""
         self._make = make
         self._remake()
         if self._follows and (from_start or self._is_at_end):
@@ -119,14 +119,14 @@ class TextPane(LineView):
 
     def jump(self, y: float) -> None:
         """Scroll to a line at once."""
-        # Forced: the scroll bar may not be there yet, as the lines have just come.
+        # Forced: the scroll bar of lines that were just set may not exist yet.
         self.scroll_to(y=y, animate=False, force=True, immediate=True)
 
     def on_resize(self) -> None:
         if self._made_for != self.scrollable_content_region.width:
             self._remake()
         self._stay_at_end()
-        # Again: the scroll range may still be that of the size before.
+        # Again after the layout: until then, the scroll range may belong to the old size.
         self.call_after_refresh(self._stay_at_end)
 
     def _stay_at_end(self) -> None:

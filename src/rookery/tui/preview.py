@@ -29,7 +29,7 @@ from rookery.tui.styled import Span, StyledLine, line, paragraph
 #: Cells of the card's border and the space after it.
 _FRAME_CELLS = 2
 
-#: Lines of the preview that the request leaves to the conversation below it.
+#: Minimum lines of the preview that the request leaves to the content below it.
 MIN_CONTENT_LINES = 1
 
 _DIFF_STYLES = {
@@ -43,7 +43,7 @@ _DIFF_STYLES = {
 
 @dataclass(frozen=True, slots=True)
 class ShownRequest:
-    """The request that the card shows, of this session."""
+    """The request that the card shows, with its session."""
 
     request: RequestInfo
     session: ListedSession
@@ -72,7 +72,7 @@ class RequestCard(Vertical):
         yield LineBar(id="card-keys")
 
     def show(self, shown: ShownRequest | None, room: Size) -> None:
-        """Show a request in at most ``room`` cells."""
+        """Show a request in at most ``room`` cells; without one, hide the card."""
         self._width = room.width - _FRAME_CELLS
         is_new = shown is None or self.shown is None or shown.request != self.shown.request
         self.shown = shown
@@ -88,7 +88,7 @@ class RequestCard(Vertical):
         self.query_one("#card-keys", LineBar).show(keys_line(shown.request))
 
     def tick(self) -> None:
-        """Show the time that is left now."""
+        """Update the title with the time that is left until the deadline."""
         if (shown := self.shown) is None:
             return
         title = f"{one_line(shown.session.name)} {title_of(shown.request, shown.count)}"
@@ -111,7 +111,7 @@ class Preview(Vertical):
         super().__init__(id="preview")
         self.kind = PreviewKind.CONVERSATION
         self.conversation: ConversationInfo | None = None
-        self._of = ""  #: the session and kind of the content that is shown
+        self._shown_target = ""  #: the session and kind of the content that is shown
 
     def compose(self) -> ComposeResult:
         yield LineBar(id="preview-title")
@@ -130,7 +130,7 @@ class Preview(Vertical):
     def show_session(
         self, session: ListedSession | None, shown: ShownRequest | None, overlap: str = ""
     ) -> None:
-        """Show the title of a session, its request, and what it shares with others."""
+        """Show the title and details of a session, its request, and its overlap."""
         name = one_line(session.name) if session else ""
         self.query_one("#preview-title", LineBar).show(self._title(name))
         about = details(session, overlap) if session else ""
@@ -147,14 +147,14 @@ class Preview(Vertical):
         return (Span(f" {name}", "strong"), Span(gap), *tabs) if name else line("")
 
     def clear(self, note: str = "") -> None:
-        """Empty the content while another one is fetched."""
+        """Replace the content with ``note`` while other content is fetched."""
         self.conversation = None
         self.content.show(partial(_note_lines, note), from_start=True)
 
     def show_news(self, news: PreviewNews) -> None:
         """Show content that was fetched."""
-        is_other = self._of != f"{news.target.session} {news.target.kind}"
-        self._of = f"{news.target.session} {news.target.kind}"
+        is_other = self._shown_target != f"{news.target.session} {news.target.kind}"
+        self._shown_target = f"{news.target.session} {news.target.kind}"
         if isinstance(news.content, ConversationInfo):
             self.conversation = news.content
         make = (

@@ -68,7 +68,7 @@ class PreviewFeed:
         Thread(target=self._fetch, daemon=True, name="preview").start()
 
     def show(self, target: PreviewTarget) -> None:
-        """Show another preview; the stream of the last one is closed."""
+        """Fetch another preview, and close the stream of the previous one."""
         self._close_stream()
         with self._awake:
             self._target = target
@@ -148,7 +148,7 @@ class PreviewFeed:
                         return
                     self._deliver(PreviewNews(target, lines))
         except NotRunning:
-            pass  # it was closed, or the daemon stops
+            pass  # the stream was closed, or the daemon stops
         except RookeryError:
             self._deliver(self._last_screen(target))
         finally:

@@ -8,7 +8,7 @@ from rookery.client.sessions import ListedSession
 from rookery.presentation.order import Rank, rank
 from rookery.presentation.states import Standing, standing
 
-#: What a session's place in the list depends on; reading its answer changes nothing of it.
+#: The values on which a session's place in the list depends; reading its answer changes none.
 _State = tuple[Standing, str, str | None, str | None]
 
 

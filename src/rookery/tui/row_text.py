@@ -14,16 +14,16 @@ from rookery.tui.board import BoardHeading, BoardRow, BoardSession
 from rookery.tui.session_view import Extras, sign, what_it_does
 from rookery.tui.styled import Span, StyledLine
 
-#: Cells of the mark, the state's sign and the space after it; and of an age with its space.
+#: Cells of the signs before a name (marked, state, muted), and of an age with its space.
 SIGN_CELLS, AGE_CELLS = 4, 5
 
 #: Cells of the longest state, ``turn failed``.
 STATE_CELLS = 11
 
-#: Limits of the names' column, and its share of the width.
+#: Limits of the column of names in cells, and the divisor of the width that limits it, too.
 MIN_NAME_CELLS, MAX_NAME_CELLS, NAME_SHARE = 8, 28, 3
 
-#: The narrowest lists with a column for the state and for the agent.
+#: Minimum width of a list with a column for the state, and of one that has the agent, too.
 MIN_WIDTH_WITH_STATE, MIN_WIDTH_WITH_AGENT = 56, 70
 
 _STYLES = {
@@ -35,7 +35,7 @@ _STYLES = {
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The widths of the columns in cells; a column that does not fit has none."""
+    """The widths of the columns in cells; 0 for a column that does not fit."""
 
     name: int
     agent: int

@@ -9,7 +9,7 @@ from rookery.tui.board_screen import BoardScreen
 
 
 class SearchActions(BoardScreen):
-    """Opens, follows and leaves the search."""
+    """Opens and closes the search line, and filters the list by its text."""
 
     @property
     def search_line(self) -> Input:

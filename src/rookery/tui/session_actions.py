@@ -34,7 +34,7 @@ from rookery.tui.start_dialog import StartDialog
 
 
 class SessionActions(BoardScreen):
-    """Acts on the selected session; sending and ending also on all marked ones."""
+    """Acts on the selected session; sending and ending act on the marked ones, if any."""
 
     def _selected(self) -> SessionInfo | None:
         if self.session is None:

@@ -37,8 +37,8 @@ class SessionPane(LineView, can_focus=True):
         self._extras = Extras()
         self._layout_of_rows: Columns = columns((), 40)
         self._drawn: dict[int, StyledLine] = {}
-        self._said: Sequence[str] = ()  #: instead of rows
-        self._hints: Sequence[str] = ()  #: the same, in lines that fit
+        self._hints: Sequence[str] = ()  #: texts that are shown if there are no rows
+        self._hint_lines: Sequence[str] = ()  #: the same texts, in lines that fit
         self.selected = ""  #: the id of a session
         self._place = 0  #: the row of the selection, kept if its session disappears
 
@@ -49,7 +49,7 @@ class SessionPane(LineView, can_focus=True):
 
     def show(self, rows: Sequence[BoardRow], extras: Extras, hints: Sequence[str]) -> None:
         """Show other rows; ``hints`` are shown if there are none."""
-        self._rows, self._extras, self._said = rows, extras, hints
+        self._rows, self._extras, self._hints = rows, extras, hints
         self._lay_out()
         self._keep_selection()
 
@@ -60,8 +60,8 @@ class SessionPane(LineView, can_focus=True):
     def _lay_out(self) -> None:
         width = self.scrollable_content_region.width
         self._layout_of_rows = columns(self._rows, max(width, 1))
-        self._hints = [row for each in self._said for row in wrapped(each, width - 3)]
-        self.virtual_size = Size(width, max(len(self._rows), len(self._hints)))
+        self._hint_lines = [row for each in self._hints for row in wrapped(each, width - 3)]
+        self.virtual_size = Size(width, max(len(self._rows), len(self._hint_lines)))
         self.redraw()
 
     def redraw(self) -> None:
@@ -77,8 +77,8 @@ class SessionPane(LineView, can_focus=True):
     def _line(self, at: int, now: datetime) -> StyledLine:
         if at < len(self._rows):
             return row_line(self._rows[at], self._layout_of_rows, self._extras, now)
-        if not self._rows and at < len(self._hints):
-            return line(f"  {self._hints[at]}", "faint" if at else "strong")
+        if not self._rows and at < len(self._hint_lines):
+            return line(f"  {self._hint_lines[at]}", "faint" if at else "strong")
         return ()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -134,7 +134,7 @@ class SessionPane(LineView, can_focus=True):
 
     def _scroll_to_selection(self) -> None:
         top, height = self.scroll_offset.y, self.size.height
-        # With the heading of its group.
+        # The first row of a group is scrolled into view together with its heading.
         is_first = self._place > 0 and isinstance(self._rows[self._place - 1], BoardHeading)
         first = self._place - is_first
         if height and not top <= first <= self._place < top + height:

@@ -33,7 +33,7 @@ _SIGNS = {
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What the daemon lists beside the sessions, by their ids."""
+    """What the daemon lists beside the sessions, by session id."""
 
     kept: Mapping[str, WaitingInfo] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
@@ -57,7 +57,7 @@ def what_it_does(session: ListedSession, extras: Extras, now: datetime) -> str:
     mark = "overlap · " if session.id in extras.overlaps else ""
     if pending and pending.missed:
         mark = "missed · "
-    # The sign at the beginning of the row is the mark already.
+    # The row already begins with the sign of an unread answer.
     return mark + one_line(" ".join(text.split())).removeprefix(f"{UNREAD} ")
 
 
@@ -70,7 +70,7 @@ def asked(request: RequestInfo) -> str:
 
 
 def unread_since(session: ListedSession) -> str:
-    """Return when the answer was given that the user has not seen; empty if there is none."""
+    """Return the time of the unread answer; empty if there is none."""
     return (session.last_answer_at or "") if session.is_unread else ""
 
 
@@ -110,15 +110,15 @@ def usage(session: ListedSession) -> str:
 
 
 def details(session: ListedSession, overlap: str = "") -> str:
-    """Return the line below a session's name: agent, runtime, folder, branch and usage.
+    """Return the line below a session's name, from its agent and runtime to usage and tags.
 
     ``overlap`` names the files that other sessions also change.
     """
     model = "" if session.model == session.agent else session.model
     agent = f"{session.agent} {model}".strip()
-    marks = " ".join(f"#{each}" for each in session.tags)
+    tags = " ".join(f"#{each}" for each in session.tags)
     parts = (
         *(agent, runtime_text(session), overlap, folder(session), session.branch),
-        *(usage(session), marks),
+        *(usage(session), tags),
     )
     return one_line(" · ".join(filter(None, parts)))

@@ -21,7 +21,7 @@ from rookery.tui.leavable_screen import LeavableScreen
 from rookery.tui.painting import LineBar
 from rookery.tui.styled import Span, line
 
-#: What the field of the branch means if it is left empty, or has only this.
+#: Values of the worktree field: no worktree, or one whose branch is named after the session.
 NO_WORKTREE, NAMED_WORKTREE = "", "+"
 
 _LABELS = {
@@ -67,7 +67,7 @@ class StartDialog(LeavableScreen[NewSession | None]):
             yield LineBar(id="dialog-keys")
 
     def _fields(self) -> dict[str, Input]:
-        """Return the fields of one line in their order."""
+        """Return the one-line fields in their order."""
         folder = self._folders[0] if self._folders else "."
         agents = SuggestFromList([*self._agents], case_sensitive=False)
         folders = SuggestFromList(self._folders)
@@ -95,7 +95,7 @@ class StartDialog(LeavableScreen[NewSession | None]):
 
     @on(Input.Changed, "#agent")
     def _offer_runtimes(self) -> None:
-        """Propose the runtimes of the agent; one that only the configuration knows has ACP."""
+        """Propose the agent's runtimes; an agent that only the configuration names has ACP."""
         offered = self._agents.get(self._value("agent"), (ACP,))
         field = self.query_one("#runtime", Input)
         field.placeholder = f"{AUTO_RUNTIME}; or {', '.join(offered)}"
@@ -106,7 +106,7 @@ class StartDialog(LeavableScreen[NewSession | None]):
 
     def on_composer_text_written(self, message: Composer.TextWritten) -> None:
         worktree = self._value("worktree")
-        # A profile has an agent; the one that the form proposes is not the user's choice.
+        # A profile names its agent: the form's own proposal must not override that.
         agent, profile = self._value("agent"), self._value("profile")
         runtime = self._value("runtime")
         self.leave(

@@ -18,7 +18,7 @@ from rookery.model.errors import RookeryError, RuntimeFailed
 from rookery.tui.feed import Feed, FeedNews
 from rookery.tui.preview_feed import PreviewFeed, PreviewKind, PreviewNews, PreviewTarget
 
-#: Seconds for a daemon that is started to answer.
+#: Seconds for a starting daemon to answer.
 UP_TIMEOUT_S = 60.0
 
 NOT_STARTED = f"the daemon did not start within {UP_TIMEOUT_S:.0f} s. See:  rookery daemon logs"
@@ -50,7 +50,7 @@ class LiveThreads:
         self.preview.close()
 
     def pause(self) -> None:
-        """Report nothing while another program has the terminal."""
+        """Fetch nothing while another program has the terminal."""
         self.feed.pause()
         self.preview.show(PreviewTarget("", PreviewKind.CONVERSATION))
 
