@@ -1,4 +1,4 @@
-"""The client of the daemon: ``Client`` carries requests, a module for each area types them."""
+"""The client of the daemon: ``Client`` sends requests; each area has a module with types."""
 
 from __future__ import annotations
 

@@ -41,19 +41,19 @@ def show_blocks(
     last: int | None = None,
     kinds: tuple[str, ...] = (),
 ) -> BlocksInfo:
-    """Return the last blocks, or the first after a number; with ``kinds`` only of these."""
+    """Return the last blocks, or the first after a number; with ``kinds`` only these kinds."""
     return _ask(daemon, session, after=after, last=last, kinds=kinds or None)
 
 
 def show_missed_blocks(
     daemon: Client, session: str, *, channel: str, last: int | None = None
 ) -> BlocksInfo:
-    """Return the first blocks, or the last, that were not shown in a channel yet."""
+    """Return the first blocks, or the ``last``, that were not shown in a channel yet."""
     return _ask(daemon, session, channel=channel, last=last)
 
 
 def await_blocks(daemon: Client, session: str, *, after: int, timeout: float) -> BlocksInfo:
-    """Wait for blocks after a number. Return them; none on timeout, or if it is over."""
+    """Return the blocks after a number, once there are any; none on timeout or at the end."""
     answer = daemon.get("sessions", session, "blocks", after=after, timeout=timeout)
     return read(BlocksInfo, answer)
 

@@ -84,7 +84,7 @@ def stop_daemon(daemon: Client) -> StatusInfo:
 
 
 def run_checks(daemon: Client, *, path: str) -> CheckupInfo:
-    """Run the checks; ``path`` is the PATH on which agents are also looked for."""
+    """Run the checks; ``path`` is a further PATH on which they look for agents."""
     try:
         return read(CheckupInfo, daemon.get("doctor", path=path))
     except Answered as refusal:

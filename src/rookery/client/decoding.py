@@ -1,7 +1,7 @@
 """The answers of the daemon, as far as its clients read them.
 
 A field that is not listed here is ignored, and a listed field that is missing has its default:
-the client and the daemon may be of different versions. Times are ISO 8601 texts. The gateway's
+the client and the daemon may be of different versions. Times are ISO 8601 texts. The daemon's
 own types are not shared, because they would load the whole daemon; a test compares the two.
 """
 

@@ -1,4 +1,4 @@
-"""Discovery: the panes of the user's tmux servers."""
+"""Discovery: list tmux panes, and find the agents that run in the user's own."""
 
 from __future__ import annotations
 

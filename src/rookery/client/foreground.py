@@ -43,7 +43,7 @@ def list_foregrounds(daemon: Client, *, channel: str) -> ForegroundsInfo:
 def bring_to_foreground(
     daemon: Client, session: str, *, channel: str, seen: int | None = None
 ) -> ForegroundInfo:
-    """Show a session; returns what was missed after the turn with the number ``seen``."""
+    """Bring a session to the foreground; returns the turns missed after turn ``seen``."""
     answer = daemon.post("sessions", session, "foreground", channel=channel, seen=seen)
     return read(ForegroundInfo, answer)
 

@@ -32,7 +32,7 @@ class ConversationInfo(DaemonAnswer, frozen=True):
 
 
 def list_changed(daemon: Client, ids: Iterable[str]) -> SessionList:
-    """List the sessions with these ids, with what waits for them."""
+    """List the sessions with the first ``MAX_IDS_PER_REQUEST`` of these ids."""
     return read(SessionList, daemon.get("sessions", ids=tuple(ids)[:MAX_IDS_PER_REQUEST]))
 
 

@@ -18,6 +18,6 @@ class LostListInfo(DaemonAnswer, frozen=True):
 
 
 def list_lost(daemon: Client, *, all: bool, hours: float | None) -> LostListInfo:  # noqa: A002 - its name
-    """List the sessions that were lost; with ``all`` also those that failed."""
+    """List the sessions that were lost; with ``all`` also those that failed or expired."""
     limit = {} if hours is None else {"hours": hours}
     return read(LostListInfo, daemon.get("lost", all=all, **limit))

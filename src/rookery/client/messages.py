@@ -71,8 +71,8 @@ class HoldingInfo(DaemonAnswer, frozen=True):
 class MessageOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a message is delivered."""
 
-    alone: bool = False  #: a turn of its own
-    now: bool = False  #: before all that waits, also in the middle of a turn
+    alone: bool = False  #: as a turn of its own, not joined with others
+    now: bool = False  #: before all messages that wait, even during a turn
     expire: float | None = None  #: seconds after which it is withdrawn if it was not sent
 
 
@@ -88,7 +88,7 @@ def send_message(
 
 
 def await_departure(daemon: Client, message: int, *, timeout: float) -> DeliveryInfo:
-    """Wait until a message left, or it is known why it did not."""
+    """Wait until a message was sent, or until the reason why it waits is known."""
     answer = daemon.get("messages", str(message), until="left", timeout=timeout)
     return read(DeliveryInfo, answer)
 
@@ -96,9 +96,9 @@ def await_departure(daemon: Client, message: int, *, timeout: float) -> Delivery
 def await_outcome(
     daemon: Client, message: int, *, timeout: float, known_since: str | None = None
 ) -> DeliveryInfo:
-    """Wait until a message is answered, lost, or its session asks something.
+    """Wait until a message is answered or lost, or until its session asks something.
 
-    What the session asks since ``known_since`` does not end the wait.
+    A request that has been open since ``known_since`` does not end the wait.
     """
     parameters = {"known": known_since} if known_since else {}
     answer = daemon.get("messages", str(message), timeout=timeout, until="input", **parameters)
@@ -111,7 +111,7 @@ def show_answer(daemon: Client, message: int, *, timeout: float) -> TurnInfo:
 
 
 def show_inbox(daemon: Client, session: str = "", *, everything: bool = False) -> InboxInfo:
-    """List messages that wait or were not delivered; ``everything``: also those done with."""
+    """List undelivered messages; with ``everything`` also withdrawn and cleared ones."""
     more = {"all": True} if everything else {}
     return read(InboxInfo, daemon.get("inbox", session=session, **more))
 

@@ -109,7 +109,7 @@ class RuleTestCall(Struct, frozen=True, kw_only=True):
     input: object
     agent: str
     project: str
-    folder: str  #: that the call is made in; empty for the project's
+    folder: str  #: in which the call is made; empty for the project folder
     session: str
 
 
@@ -149,7 +149,7 @@ def deny_request(daemon: Client, request: str, *, reason: str) -> RequestInfo:
 def preview_rule(
     daemon: Client, request: str, *, pattern: str, everywhere: bool
 ) -> RulePreviewInfo:
-    """Return the rule that would allow the call of a request always."""
+    """Return the rule that would always allow the call of a request."""
     answer = daemon.get("permissions", request, "rule", pattern=pattern, everywhere=everywhere)
     return read(RulePreviewInfo, answer)
 

@@ -157,7 +157,7 @@ class EndedInfo(DaemonAnswer, frozen=True):
 
 
 class Reached(DaemonAnswer, frozen=True):
-    """The sessions that are where a caller waits for them to be, and the others."""
+    """The sessions that have reached the awaited state (``there``), and the others."""
 
     there: tuple[SessionInfo, ...] = ()
     awaited: tuple[SessionInfo, ...] = ()
@@ -215,7 +215,7 @@ def wait_for_session(
 ) -> SessionInfo:
     """Wait until a session is up, stops or ends. Raises ``Answered`` if it does not in time.
 
-    What it asks since a time in ``known`` does not end the wait.
+    A request that has been open since one of the times in ``known`` does not end the wait.
     """
     answer = daemon.get(
         "sessions", session, "wait", until=until, timeout=timeout, **_known(known)
@@ -254,10 +254,10 @@ def end_session(daemon: Client, session: str, *, force: bool) -> SessionInfo:
 
 
 def end_done_session(daemon: Client, session: str) -> SessionInfo:
-    """End a session whose command has its answer."""
+    """End the session of a ``rookery run`` that is done."""
     try:
         return read(SessionInfo, daemon.post("sessions", session, "end", done=True))
-    except Answered:  # an older daemon does not know why it ends
+    except Answered:  # an older daemon does not accept ``done``
         return end_session(daemon, session, force=False)
 
 

@@ -44,10 +44,10 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
     fork: bool
     prompt: str = ""
     name: str = ""
-    agent: str = ""  #: only of a conversation that Rookery does not know
-    project: str = ""  #: likewise
+    agent: str = ""  #: only for a conversation that Rookery does not know
+    project: str = ""  #: only for a conversation that Rookery does not know
     environment: dict[str, str] = {}
-    runtime: str = ""  #: empty for the one that it had
+    runtime: str = ""  #: empty for the runtime that the conversation had before
     budget_usd: float | None = None
     queue: bool = False
 
@@ -62,7 +62,7 @@ _NEWER_KEYS = frozenset(
 
 
 def start_session(daemon: Client, order: StartOrder) -> SessionInfo:
-    # Without values they are left out, so that an older daemon accepts the request.
+    # Newer keys without a value are left out, so that an older daemon accepts the request.
     given = {
         name: value
         for name, value in structs.asdict(order).items()
@@ -74,9 +74,9 @@ def start_session(daemon: Client, order: StartOrder) -> SessionInfo:
 
 
 def resume_session(daemon: Client, session: str, order: ResumeOrder) -> SessionInfo:
-    """Continue a session's conversation, or one with an agent's own id, in a new session."""
+    """Continue the conversation of a session, or of an agent's own id, in a new session."""
     given = structs.asdict(order)
     for name in ("runtime", "budget_usd", "queue"):
         if not given[name]:
-            del given[name]  # an older daemon does not know it
+            del given[name]  # an older daemon does not know this key
     return read(SessionInfo, daemon.post("sessions", session, "resume", **given))

@@ -20,7 +20,7 @@ class EventFields(DaemonAnswer, frozen=True):
     kind: str = ""
     at: str = ""
     session: str = ""
-    sessions: tuple[SessionInfo, ...] = ()  #: of a snapshot
+    sessions: tuple[SessionInfo, ...] = ()  #: only in a snapshot
     name: str = ""
     channel: str = ""
     by: str = ""
@@ -44,7 +44,7 @@ class ShownEvent:
 
     seq: int
     kind: str
-    text: str  #: JSON
+    text: str  #: the event as JSON
 
     @property
     def fact(self) -> EventFields:
@@ -52,7 +52,7 @@ class ShownEvent:
 
     @property
     def session(self) -> str:
-        """Return the id of its session; empty if the event concerns all sessions."""
+        """Return the id of the event's session; empty if the event concerns all sessions."""
         return msgspec.json.decode(self.text, type=_EventSession).session
 
 

@@ -1,6 +1,6 @@
 """Send requests to the daemon through its unix socket.
 
-It uses no HTTP library, because importing one would slow down every command.
+This module uses no HTTP library, because importing one would slow down every command.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rookery.model.errors import (
 )
 from rookery.processes.peers import peer_of
 
-#: Seconds without a byte from the daemon, in addition to the time that a request may wait.
+#: Maximum seconds without a byte from the daemon, besides the time that a request may wait.
 ANSWER_TIMEOUT_S = 30.0
 
 #: Commands that are sent without an idempotency key, by the last part of their path. They are
@@ -46,7 +46,7 @@ class ConnectionLost(NotRunning):
 
 @dataclass(frozen=True)
 class OpenStream:
-    """An answer of the daemon that grows, such as the events."""
+    """A streaming response of the daemon, such as the events."""
 
     connection: socket.socket
     request: bytes
@@ -71,7 +71,7 @@ class OpenStream:
 
 @dataclass(frozen=True)
 class Client:
-    """Sends requests as untyped JSON. Each raises ``NotRunning`` if no daemon answers."""
+    """Sends requests as untyped JSON. A request raises ``NotRunning`` if no daemon answers."""
 
     socket_path: Path  #: the daemon's socket
     badge: str = ""  #: the badge of the calling session; empty if the user calls

@@ -41,7 +41,7 @@ class MessageProgress(DaemonAnswer, frozen=True):
 
 
 class Undelivered(MessageProgress, frozen=True):
-    """A message that did not arrive, or is not known to have arrived."""
+    """A message that waits, did not arrive, or is not known to have arrived."""
 
     words: str = ""
 

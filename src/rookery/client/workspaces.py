@@ -77,13 +77,13 @@ class PrunedWorkspacesInfo(DaemonAnswer, frozen=True):
 def land_session(
     daemon: Client, session: str, *, method: str, commit: str, into: str
 ) -> LandedInfo:
-    """Put the commits of a session into the branch from which it began."""
+    """Put the commits of a session into the branch ``into``; by default into its base."""
     answer = daemon.post("sessions", session, "land", method=method, commit=commit, into=into)
     return read(LandedInfo, answer)
 
 
 def show_workspace(daemon: Client, session: str, *, timeout: float) -> WorkspaceInfo:
-    """Return the worktree of a session, once its end is dealt with or after ``timeout``."""
+    """Return the worktree of a session; wait up to ``timeout`` until it is kept or removed."""
     return read(WorkspaceInfo, daemon.get("sessions", session, "workspace", timeout=timeout))
 
 
