@@ -15,7 +15,7 @@ from rookery.presentation.texts import count
 #: Precedes an answer that its person has not seen.
 UNREAD = "●"
 
-#: A driven agent that reports nothing for so long may hang.
+#: A driven agent that reports nothing for this long may hang.
 SILENCE = timedelta(seconds=15)
 
 #: Precedes a prompt.
@@ -31,7 +31,10 @@ class Surroundings(Struct, frozen=True):
 
 
 def activity(session: ListedSession, around: Surroundings) -> str:
-    """Return what a session does, asks, has answered, or why it stopped; the text is raw."""
+    """Return what a session does, asks or has answered, or why it stopped.
+
+    The text may contain control characters.
+    """
     queued, state = around.queued, session.state
     if session.has_failed_turn:
         return around.failure.strip() or session.last_answer or "its last turn failed"
@@ -101,12 +104,15 @@ def _idle(session: ListedSession, queued: WaitingInfo | None) -> str:
 
 
 def cut_off_note(session: ListedSession) -> str:
-    """Return which turn the session that this one resumes could not end; empty if none."""
+    """Return the turn that was cut off when the resumed session ended; empty if none was."""
     return f"cut off: {PROMPT} {session.cut_off}" if session.cut_off else ""
 
 
 def _answer(session: ListedSession) -> str:
-    """Return the first line of the last answer; else the prompt, and how its turn ended."""
+    """Return the turn that was cut off, else the last answer, else the prompt.
+
+    An interrupted turn is marked.
+    """
     if cut := cut_off_note(session):
         return cut
     text = session.last_answer or _subject(session)

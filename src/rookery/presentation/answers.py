@@ -34,7 +34,10 @@ def answer_words(request: RequestInfo) -> str:
 
 
 def numbered_options(request: RequestInfo) -> str:
-    """Return the options of a request with one question, in one line; it is raw."""
+    """Return the options of a request with one question, in one line.
+
+    The text may contain control characters.
+    """
     if len(request.questions) != 1:
         return ""
     options = enumerate(request.questions[0].options, 1)
@@ -42,5 +45,8 @@ def numbered_options(request: RequestInfo) -> str:
 
 
 def given_answers(request: RequestInfo) -> str:
-    """Return the answers that were given, as one text; it is raw."""
+    """Return the answers that were given, as one text.
+
+    The text may contain control characters.
+    """
     return "; ".join(", ".join(each) for each in request.answers.values())

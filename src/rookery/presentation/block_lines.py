@@ -83,7 +83,7 @@ def _call(block: BlockInfo, room: _Room) -> list[Line]:
 
 
 def _result(block: BlockInfo, room: _Room) -> list[Line]:
-    """Return a result indented below its call; one that was not told is no line."""
+    """Return a result, indented below its call; no lines if it is empty and did not fail."""
     text = _left_on_screen(block.text) or ("failed" if block.failed else "")
     if not text:
         return []
@@ -152,7 +152,7 @@ _BY_KIND: Mapping[str, Callable[[BlockInfo, _Room], list[Line]]] = {
 
 
 def _hanging(mark: str, text: str, width: int) -> Iterator[str]:
-    """Yield the lines of a text behind a mark; further lines are indented as far."""
+    """Yield the lines of a text: the first after a mark, the others indented by its width."""
     room = max(width - len(mark), 1)
     for number, line in enumerate(wrapped(without_escapes(text).strip("\n"), room)):
         yield f"{' ' * len(mark) if number else mark}{line}".rstrip()
@@ -163,9 +163,9 @@ def _styled(lines: Iterable[str], style: LineStyle) -> list[Line]:
 
 
 def _first(lines: Sequence[Line], limit: int, room: _Room) -> list[Line]:
-    """Return the first lines, and how many more there are."""
+    """Return the first lines, and a note on how many more there are."""
     left = len(lines) - limit
-    # A single line more takes no more room than the note about it.
+    # One further line takes no more room than a note about it.
     if room.is_full or left <= 1:
         return [*lines]
     note = cut(f"   … {count(left, 'more line')}", room.width)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rookery.model.actors import CLOCK
 
-#: Who denies a call other than a session; a rule has a name.
+#: Phrases for the actors, other than sessions, that deny calls; a rule is named instead.
 _BY = {
     "person": "by you",
     "terminal": "in its terminal",
@@ -13,7 +13,7 @@ _BY = {
 
 
 def denial(denied_by: str, rule: str = "") -> str:
-    """Return that a call was denied, and by whom; empty if it was not."""
+    """Return a phrase on who or what denied a call; empty if it was not denied."""
     if not denied_by:
         return ""
     if rule:

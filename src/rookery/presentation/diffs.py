@@ -13,7 +13,7 @@ class DiffLineKind(Enum):
     UNCHANGED = auto()
 
 
-#: How lines of a kind begin; the first that fits.
+#: The beginnings of lines and their kinds; the first that matches counts.
 _BEGINNINGS = (
     ("+++", DiffLineKind.HEADER),
     ("---", DiffLineKind.HEADER),

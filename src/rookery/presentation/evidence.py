@@ -52,7 +52,7 @@ def hook_problems(evidence: EvidenceInfo) -> Iterator[str]:
 
 
 def sharing_note(evidence: EvidenceInfo) -> str:
-    """Return with which sessions a conversation is shared; empty without any."""
+    """Return a note on the sessions that share a conversation; empty if none do."""
     if not evidence.shares_with:
         return ""
     names = ", ".join(evidence.shares_with)

@@ -18,7 +18,7 @@ def short_folders(folders: Collection[str], home: str) -> dict[str, str]:
     """
     known = {each for each in folders if each}
     root = _common_root(known)
-    # "/" and "/home" say too little; the rest of the path would be as long as the path.
+    # With "/" or "/home" as the root, the rest of a path would be almost as long as the path.
     is_useful = root.count("/") > 1 or root == home
     if not is_useful:
         found = Counter(end for each in known for end in _ends(each))

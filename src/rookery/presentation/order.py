@@ -13,12 +13,12 @@ Rank = tuple[int, float, str]
 
 
 def ranked(sessions: Sequence[ListedSession]) -> list[ListedSession]:
-    """Return sessions in the order in which a person deals with them."""
+    """Return sessions in the order of their ranks: those that need their person first."""
     return sorted(sessions, key=rank)
 
 
 def rank(session: ListedSession) -> Rank:
-    """Rank by standing: who waits longest first, the last failure first, the unread first."""
+    """Rank by standing; then by the longest wait, the latest end, or an unread answer."""
     where = standing(session)
     match where:
         case Standing.NEEDS_YOU:

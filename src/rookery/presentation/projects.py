@@ -18,7 +18,7 @@ def project_folder(session: SessionInfo) -> str:
 def project_folders(sessions: Iterable[SessionInfo]) -> dict[str, str]:
     """Return the project folder of each session by its id.
 
-    A session that was started by one in a worktree works there, too.
+    A session without a worktree of its own may work in that of another session.
     """
     sessions = [*sessions]
     worktrees = {each.workspace.path: each.workspace for each in sessions if each.workspace}
@@ -36,7 +36,7 @@ def _around(
 
 
 def _in_project(folder: str, worktree: SessionWorkspaceInfo) -> str:
-    """Return the folder of the project that a folder of its worktree stands for."""
+    """Return the folder of the project that corresponds to a folder of its worktree."""
     repository = worktree.repository.removesuffix("/.git")
     if not repository or not is_within(folder, worktree.path):
         return repository or folder

@@ -13,6 +13,6 @@ def runtime_mark(session: SessionInfo) -> str:
 
 
 def runtime_text(session: SessionInfo) -> str:
-    """Return the mark of a session; a driven one has several kinds, so with its runtime."""
+    """Return the mark of a session; that of a driven session also names its runtime."""
     mark = runtime_mark(session)
     return f"{mark} ({session.runtime})" if session.is_driven else mark

@@ -44,13 +44,13 @@ def standing(session: ListedSession) -> Standing:
 
 
 def is_new_failure(session: ListedSession) -> bool:
-    """Return whether a session failed by itself, and its person has not dealt with that."""
+    """Return whether a session failed and, since then, was neither seen nor resumed."""
     is_seen = (session.seen_at or "") >= (session.ended_at or "")
     return session.status == "failed" and not session.is_resumed and not is_seen
 
 
 def is_left_out(session: ListedSession) -> bool:
-    """Return whether a list leaves a session out unless all are wanted."""
+    """Return whether lists leave a session out by default."""
     return bool(session.ended_at) and not is_new_failure(session)
 
 
@@ -62,7 +62,7 @@ def state_word(session: SessionInfo) -> str:
 
 
 def status_word(status: str) -> str:
-    """Return a status for people: how a session ended is a reason, and no state of its own."""
+    """Return a status for people: "ended" for both completed and killed sessions."""
     return "ended" if status in {"killed", "completed"} else status
 
 
@@ -73,7 +73,8 @@ def state_with_reason(session: SessionInfo) -> str:
     """
     if ended := ended_by(session):
         return ended
-    is_told = session.is_asking or session.has_failed_turn  # with what it asks or answered
+    # What a session asks, or why its turn failed, is shown beside the state.
+    is_told = session.is_asking or session.has_failed_turn
     reason = "" if is_told else with_last_output(session.reason)
     return f"{state_word(session)}: {reason}" if reason else state_word(session)
 

@@ -18,7 +18,7 @@ CALL, DENIED_CALL = "🔧", "✗"
 
 
 def call_text(call: str) -> str:
-    """Return a call from a transcript, such as ``Bash {"command": "ls"}``, as other texts do.
+    """Reword a call from a transcript: ``Bash {"command": "ls"}`` becomes ``Bash — ls``.
 
     A call whose input is cut stays as it is.
     """

@@ -6,7 +6,7 @@ from rookery.client.turns import TurnInfo
 
 
 def outcome_note(turn: TurnInfo) -> str:
-    """Return why a turn has no answer, or not a whole one; empty if it has finished."""
+    """Return why a turn has no answer or only a part of it; empty if the answer is whole."""
     match turn.how:
         case "interrupted" if turn.answer:
             return "interrupted; the answer is not complete"
