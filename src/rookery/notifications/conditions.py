@@ -20,7 +20,7 @@ MUTED = "the session is muted"
 
 
 def why_skip(db: Connection, item: NotificationItem, *, now: datetime) -> str:
-    """Return why a notification is not to be sent; empty if it is."""
+    """Return why a notification must not be sent any more; empty if it may be sent."""
     if item.session in (muted := notifications.mutes(db, now=now)):
         return muted_text(muted, item.session)
     session = sessions.get(db, item.session)

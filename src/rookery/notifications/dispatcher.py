@@ -51,9 +51,9 @@ _ORDER = tuple(NotificationKind)
 @dataclass(frozen=True, slots=True)
 class NotificationTiming:
     batch: timedelta  #: how long a notification waits for others of its kind
-    reminder: timedelta  #: until an open request is told once more; zero for never
-    waiting: timedelta  #: between two notifications that the same session waits
-    long_turn: timedelta  #: until it is told that a turn still runs
+    reminder: timedelta  #: until an open request is notified once more; zero: never
+    waiting: timedelta  #: minimum between two notifications that the same session waits
+    long_turn: timedelta  #: until it is notified that a turn still runs
 
     @property
     def pauses(self) -> Pauses:
@@ -62,7 +62,7 @@ class NotificationTiming:
 
 @dataclass(frozen=True, slots=True)
 class NotificationDispatcher:
-    """Sends what waits for one channel."""
+    """Sends the notifications that wait for one channel."""
 
     database: Database
     clock: Clock
@@ -75,7 +75,7 @@ class NotificationDispatcher:
         name = f"Sending notifications by {self.notifier.name}"
         sending = supervise.SupervisedStep(name, self.clock)
         pause = 0.0
-        was_interrupted = True  # perhaps an earlier daemon was
+        was_interrupted = True  # an earlier daemon may have died while it sent
 
         async def send() -> None:
             nonlocal pause, was_interrupted
@@ -102,7 +102,7 @@ class NotificationDispatcher:
         return min((due - self.clock.now()).total_seconds(), MAX_PAUSE_S)
 
     async def send_due(self) -> None:
-        """Send what is due now, with all others of the same kind that wait."""
+        """Once a notification is due, send all that may be sent now, in the order of kinds."""
         due = partial(
             due_notifications.due,
             channel=self.notifier.name,
@@ -139,7 +139,7 @@ class NotificationDispatcher:
     async def _is_attached(self, session: SessionId) -> bool:
         try:
             return await self.runtime.terminal(session).is_attached()
-        except RuntimeFailed:  # it has no terminal, or it is gone
+        except RuntimeFailed:  # the session has no terminal, or no longer
             return False
 
     def _claim(
@@ -149,12 +149,12 @@ class NotificationDispatcher:
         hindrance: str,
         db: Connection,
     ) -> list[NotificationItem]:
-        """Skip what must not be sent, record that the rest is being sent, and return that."""
+        """Mark as skipped what must not be sent; mark the rest as being sent and return it."""
         now = self.database.clock.now()
         kept: list[NotificationItem] = []
         for item in items:
             reason = why_skip(db, item, now=now) or hindrance
-            # After the time of a reminder, an attached person has probably left the screen.
+            # Reminders are sent anyway: by then, an attached person has probably left.
             if not reason and item.session in attached and not item.is_reminder:
                 reason = ATTACHED
             if reason:
@@ -179,7 +179,7 @@ class NotificationDispatcher:
     def _record_failure(
         self, items: Sequence[NotificationItem], reason: str, db: Connection
     ) -> None:
-        """Let failed notifications wait for the next attempt, except after the last one."""
+        """Let failed notifications wait for the next attempt, except after the last attempt."""
         now = self.database.clock.now()
         for item in items:
             if item.attempts < len(RETRY_PAUSES_S):

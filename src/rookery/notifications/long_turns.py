@@ -12,7 +12,7 @@ from rookery.store.journal import Entry, Reader
 
 
 def react(db: Connection, entry: Entry) -> None:
-    """Let a notification about the running turn wait; delete that of a turn that is over."""
+    """Add a waiting notification about the running turn; drop that of a turn that is over."""
     if not notifications.has_channels(db):
         return
     session = entry.fact.session

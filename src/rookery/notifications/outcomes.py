@@ -33,7 +33,7 @@ def react(db: Connection, entry: Entry) -> None:  # noqa: C901 - a table
         case facts.InputAsked():
             _note_request(db, entry, entry.fact)
         case facts.TurnEnded(fails_session=True):
-            pass  # the end that follows is told: one outcome has one notification
+            pass  # the session's end, which follows, is notified instead
         case facts.TurnEnded(session, words, "finished"):
             if not turn_changes.goes_on(db, session) and not _has_parent(db, session):
                 _add(db, entry, NotificationKind.FINISHED, _turn(db, entry), words)
@@ -70,7 +70,7 @@ READER = Reader(
 def _note_request(db: Connection, entry: Entry, asked: facts.InputAsked) -> None:
     found = requests.find(db, RequestId(asked.request)) if asked.request else None
     text = found.message if found else asked.message
-    # A dialog without a request has no name of its own: the entry stands for it.
+    # A dialog without a request has no id: the number of the entry identifies it.
     subject = asked.request or str(entry.seq)
     _add(db, entry, NotificationKind.NEEDS_YOU, subject, text)
 
@@ -86,7 +86,7 @@ def _note_end(db: Connection, entry: Entry, session: SessionId) -> None:
     reason = first_line(ended.reason)
     if ended.status is not Status.FAILED:
         if ended.ended_by in {str(PERSON), RUN}:
-            return  # the person knows
+            return  # the person, or their `rookery run`, has ended it
         kind = NotificationKind.ENDED
     elif ended.is_over_budget:
         kind = NotificationKind.LIMIT
@@ -96,12 +96,12 @@ def _note_end(db: Connection, entry: Entry, session: SessionId) -> None:
 
 
 def _has_parent(db: Connection, session: SessionId) -> bool:
-    """Return whether another session started it: that session gets its answers."""
+    """Return whether another session started this one, and so gets its answers."""
     return sessions.get(db, session).parent is not None
 
 
 def _turn(db: Connection, entry: Entry) -> str:
-    """Return the number of the turn that ended; if none is known, of the entry."""
+    """Return the number of the turn that ended; if it is unknown, that of the entry."""
     return str(turns.last_ended(db, entry.fact.session) or entry.seq)
 
 

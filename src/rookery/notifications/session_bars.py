@@ -1,4 +1,4 @@
-"""Keep what attached terminals show below each session in Rookery's tmux."""
+"""Update the bars that attached terminals show below sessions in Rookery's tmux."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rookery.store.wait_for_change import within
 #: Minimum seconds between two changes of the bars.
 MIN_INTERVAL_S = 1.0
 
-#: Seconds after which the bars are checked without a change: a mute may be over.
+#: Seconds after which the bars are updated without a change: a mute may have expired.
 REPEAT_INTERVAL_S = 30.0
 
 
@@ -28,7 +28,8 @@ class SessionBars:
     database: Database
     listed: timedelta  #: how long a failed session counts after its end
     counts_others: bool
-    show: Callable[[Mapping[str, SessionBar]], Awaitable[None]]  #: by the names of programs
+    #: Shows the bars, which it gets by the names of their programs in Rookery's tmux.
+    show: Callable[[Mapping[str, SessionBar]], Awaitable[None]]
 
     async def run(self) -> None:
         """Show the present states after each change. Runs for ever."""
@@ -38,7 +39,7 @@ class SessionBars:
         )
 
     async def clear(self) -> None:
-        """Remove the states: without a daemon they would soon be wrong."""
+        """Replace the states with "the daemon is down": they would soon be wrong."""
         sessions = await self._read()
         with suppress(RuntimeFailed):
             stopped = [replace(each, state="the daemon is down") for each in sessions]

@@ -26,7 +26,7 @@ class StatusSegment:
     database: Database
     listed: timedelta  #: how long a failed session counts after its end
     show: Callable[[str], Awaitable[None]]
-    _shown: str | None = None  #: none if it has to be set again
+    _shown: str | None = None  #: the line that tmux shows; None if it must be set again
 
     async def run(self) -> None:
         """Show the present numbers after each change. Runs for ever."""

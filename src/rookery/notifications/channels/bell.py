@@ -16,7 +16,7 @@ from anyio import to_thread
 from rookery.model.errors import NotificationFailed
 from rookery.model.notifications import Notification, safe_text
 
-#: Characters of a notification that a terminal gets.
+#: Maximum characters of a notification's text that a terminal gets.
 MAX_SHOWN_CHARACTERS = 200
 
 #: Seconds for a terminal to take the end of a sequence.
@@ -24,7 +24,7 @@ END_TIMEOUT_S = 1.0
 
 _BELL = "\a"
 
-#: The end of an OSC sequence; without it, a bell inside of tmux would be taken for one.
+#: The end of an OSC sequence; without it, tmux would take the bell for the end.
 _END = "\x1b\\"
 
 
@@ -40,9 +40,9 @@ class BellNotifier:
         return "" if own else "no terminal of yours is attached to tmux"
 
     async def send(self, notification: Notification) -> None:
-        rung = bytes_for(notification, with_text=self.text)
+        content = bytes_for(notification, with_text=self.text)
         terminals = dict.fromkeys(await self.terminals())
-        written = [await to_thread.run_sync(write_to, each, rung) for each in terminals]
+        written = [await to_thread.run_sync(write_to, each, content) for each in terminals]
         if not any(written):
             raise NotificationFailed("no terminal of yours that is attached to tmux takes it.")
 
@@ -66,7 +66,7 @@ def is_own_terminal(path: Path) -> bool:
 
 
 def write_to(path: Path, content: bytes) -> bool:
-    """Write all of it to a terminal of this user. False if the terminal does not take it."""
+    """Write to a terminal of this user. Returns whether the terminal took all of it."""
     with _opened(path) as terminal, suppress(OSError):
         if terminal is None:
             return False
@@ -77,7 +77,7 @@ def write_to(path: Path, content: bytes) -> bool:
 
 
 def _end_sequence(terminal: int) -> None:
-    """End a sequence of which a terminal took a part: it would swallow what follows."""
+    """End a partly written sequence: the terminal would swallow the text that follows."""
     ready = select.poll()
     ready.register(terminal, select.POLLOUT)
     rest = _END.encode()
@@ -105,7 +105,7 @@ def _open(path: Path) -> int | None:
     """Open a device file; ``None`` if it is something else, or cannot be opened."""
     flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        # Before it is opened: opening a file of another kind may have an effect.
+        # Checked before it is opened: opening a file of another kind may have side effects.
         if not stat.S_ISCHR(path.lstat().st_mode) or not path.is_relative_to("/dev"):
             return None
         return os.open(path, flags)

@@ -19,7 +19,7 @@ import anyio
 from rookery.model.errors import NotificationDoubted, NotificationFailed
 from rookery.model.notifications import Notification, NotificationItem, safe_text
 
-#: Bytes of a program's complaint that are kept.
+#: Maximum bytes of a program's standard error that an error message quotes.
 MAX_COMPLAINT_BYTES = 4_000
 
 
@@ -40,12 +40,12 @@ class CommandNotifier:
 
 
 def find_program(program: str, environment: Mapping[str, str]) -> str | None:
-    """Return the path of a program; none if it is not there."""
+    """Return the path of a program; None if it is not found."""
     return shutil.which(program, path=environment.get("PATH", os.defpath))
 
 
 def why_not_found(program: str, environment: Mapping[str, str]) -> str:
-    """Return that a program is missing; empty if it is there."""
+    """Return a text that the program was not found; empty if it is there."""
     found = find_program(program, environment)
     return "" if found else f"the program {program} was not found"
 
@@ -85,7 +85,10 @@ async def run_program(
     *,
     timeout_s: float,
 ) -> None:
-    """Run a program to its end. Raises ``NotificationFailed`` if it fails or takes too long."""
+    """Run a program to its end. Raises ``NotificationFailed`` if it fails.
+
+    Raises ``NotificationDoubted`` if it takes too long; it is killed then.
+    """
     program = find_program(argv[0], environment)
     if program is None:
         raise NotificationFailed(f"{why_not_found(argv[0], environment)}.")

@@ -59,11 +59,12 @@ class DesktopNotifier:
         sound = self.sounds.get(notification.kind, "")
         first, second = PROGRAMS
         if not find_program(first, self.environment) and find_program(second, self.environment):
-            # No text may begin with a dash. macOS calls the sender "Script Editor".
+            # The prefix keeps the first text from beginning with a dash, like an option, and
+            # names the sender, which macOS calls "Script Editor".
             given = (f"Rookery: {title}", body)
             return (second, "-e", _SCRIPT, *given, *([sound] if sound else []))
         urgency = "normal" if notification.kind in _ROUTINE else "critical"
         hint = [f"--hint=string:sound-name:{sound}"] if sound else []
-        # The body is read as markup.
+        # Escaped, because notify-send passes the body on as markup.
         texts = ("--", title, escape(body, quote=False))
         return (first, "--app-name=Rookery", f"--urgency={urgency}", *hint, *texts)
