@@ -1,6 +1,6 @@
-"""Everything that Rookery knows of one agent program, a package each. Pure: text in, facts out.
+"""Everything that Rookery knows about each agent program, in a package or module of its own.
 
-Only ``driver``, in some packages, does I/O: it runs in the driver host.
-
-``names`` has the list of them. This module imports nothing: ``names`` must load quickly.
+All of it is pure (text in, facts out), except ``driver`` in some packages, which does I/O in
+the driver host. ``names`` lists the packages. This module imports nothing, so that ``names``
+loads quickly.
 """

@@ -1,4 +1,4 @@
-"""Agents that only the configuration names, with the command that speaks ACP. Level: driven."""
+"""Agents that the configuration defines by a command that speaks ACP. Level: driven."""
 
 from __future__ import annotations
 

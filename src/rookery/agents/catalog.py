@@ -23,7 +23,7 @@ AGENTS: Mapping[str, Agent] = {
     for agent in sorted((*map(_agent_of, PACKAGES), DEMO, SHELL), key=lambda agent: agent.name)
 }
 
-#: The programs that can run as a server for several sessions, with the argument for that.
+#: The programs that can run as a server for several sessions, with the argument that does so.
 SHARED_SERVERS: Mapping[str, str] = {
     agent.program: agent.abilities.server_argument
     for agent in AGENTS.values()

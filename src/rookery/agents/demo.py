@@ -48,7 +48,7 @@ MODES: Mapping[str, Autonomy] = {
 _RULE = re.compile(r"─{10,}")
 _OPTION = re.compile(r"\s*(?:❯ )?\d+\. ")
 _WORKING = "esc to interrupt)"
-#: The last line of a permission, above its options.
+#: The last line of a permission dialog above its options.
 _PROMPT = "Do you want to proceed?"
 
 

@@ -23,21 +23,21 @@ QUEUES: Mapping[str, str] = {"codex": "rookery.agents.codex.driver.queue:CodexQu
 
 
 def find_queue(name: str) -> MakeQueue:
-    """Return the message queue of a name."""
+    """Return the factory of the message queue with this name."""
     module, _, attribute = QUEUES[name].partition(":")
     make: MakeQueue = getattr(import_module(module), attribute)
     return make
 
 
 def find_driver(name: str) -> MakeDriver:
-    """Return the driver of a name. Raises ``DriverError``, for instance without its extra."""
+    """Return the factory of a driver. Raises ``DriverError``, for example without its extra."""
     location, extra = DRIVERS.get(name, ("", ""))
     if not location:
         raise DriverError(f"there is no driver {name!r}.")
     module, _, attribute = location.partition(":")
     try:
         # Protocol libraries are large: without this, half the CPU time of a stream of blocks
-        # goes to the garbage collector, which looks at them again and again.
+        # goes to the garbage collector, which scans them again and again.
         imported = sys.modules.get(module) or import_quickly(module)
         make: MakeDriver = getattr(imported, attribute)
     except ModuleNotFoundError as error:

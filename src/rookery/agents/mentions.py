@@ -1,4 +1,4 @@
-"""Mentions in text that no person wrote: a recipient's program must not read files for it.
+"""Disable mentions in text that no person wrote, so that it makes no program read files.
 
 A program that expands ``@path`` reads the file itself, without a hook, so no rule applies.
 """

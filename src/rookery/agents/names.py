@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from rookery.agents import claude, codex, gemini, opencode
 
-#: The list of agents, in the order of their names. ``catalog`` adds those of Rookery itself.
+#: The packages of agents, in the order of their names. ``catalog`` adds Rookery's own agents.
 PACKAGES = (claude, codex, gemini, opencode)
 
-#: The agent that runs any program: its words are a command line.
+#: The agent that runs any program, which is given as a command line.
 SHELL = "shell"
 
 #: All agents, as on the command line.
@@ -23,7 +23,7 @@ RUNTIMES: Mapping[str, tuple[str, ...]] = {
     SHELL: ("tmux",),
 }
 
-#: What an agent may be called that only the configuration knows.
+#: Matches a valid name for an agent that the configuration defines.
 CONFIGURED_NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
 #: The agents whose hooks cannot be set at launch: their user has to install them.
@@ -31,10 +31,10 @@ WITH_INSTALLED_HOOKS = tuple(
     each.NAME for each in PACKAGES if getattr(each, "NEEDS_INSTALLED_HOOKS", False)
 )
 
-#: The agent that a rule is tested for unless another is named.
+#: The agent that the gateway's methods start, and that rules are tested for by default.
 DEFAULT = claude.NAME
 
-#: What a project may hold for each agent that runs programs once its folder is trusted.
+#: For each agent, the files and folders of a project that can run programs once it is trusted.
 PROJECT_FILES: Mapping[str, tuple[str, ...]] = {
     each.NAME: each.PROJECT_FILES for each in PACKAGES if hasattr(each, "PROJECT_FILES")
 }

@@ -15,7 +15,7 @@ from rookery.ports.terminal import Printed
 #: Maximum bytes of one answer, and the part of them for a line that reports what is missing.
 MAX_ANSWER_BYTES, MAX_HEAD_BYTES = 64_000, 80
 
-#: The last characters of prompts.
+#: Characters with which the prompts of shells end.
 SIGILS = ("$", "#", "%", ">", "❯", "➜")
 
 

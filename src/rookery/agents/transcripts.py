@@ -30,8 +30,8 @@ def read_line(agent: str, line: bytes) -> TranscriptEntry | None:
     if at.tzinfo is None:
         return None
     passages = tuple(Passage(at, kind, text) for kind, text in texts if text)
-    # Only some agents give a line an id. A later line with the same id replaces this one, also
-    # one whose texts are blank, so an entry may have no passages.
+    # Only some agents give a line an id. A later line with the same id replaces this line, even
+    # if its texts are blank. So an entry may have no passages.
     id_ = parsed.get("id")
     return TranscriptEntry(id_ if isinstance(id_, str) else "", passages) if texts else None
 

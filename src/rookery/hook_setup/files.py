@@ -17,7 +17,7 @@ from rookery.model.errors import CommandRefused, ConfigBroken
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
-#: A hook command that runs our program, in any settings format.
+#: Matches a hook command that runs Rookery's hook script, in any settings format.
 _RUN = re.compile(rf"/{PROGRAM}(?![\w/.-])")
 
 
@@ -33,12 +33,12 @@ class Change:
 
     @property
     def link(self) -> Path | None:
-        """Return the file that is changed if ``file`` is a link to it."""
+        """Return the file that is changed instead if ``file`` is a link; else ``None``."""
         return self.target if self.target not in {None, self.file} else None
 
     @property
     def difference(self) -> str:
-        """The change in the format of ``diff -u``."""
+        """Return the change in the format of ``diff -u``."""
         return self.with_context(3)
 
     def with_context(self, lines: int) -> str:
@@ -49,7 +49,7 @@ class Change:
 
     @property
     def hooks(self) -> int:
-        """How many of Rookery's hooks the change adds; negative if it removes them."""
+        """Return how many of Rookery's hooks the change adds; negative if it removes them."""
         before, after = (len(_RUN.findall(text or "")) for text in (self.before, self.after))
         return after - before
 
@@ -218,7 +218,7 @@ def _write(file: int, text: str) -> None:
 
 
 def _target(file: Path) -> Path:
-    """Return the path that a link leads to, even if it does not exist yet."""
+    """Return a path with its links resolved, even if there is no such file yet."""
     return Path(os.path.realpath(file))
 
 

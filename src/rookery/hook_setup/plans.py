@@ -38,7 +38,7 @@ class SetupPlan:
 
 @dataclass(frozen=True, slots=True)
 class HookState:
-    """The state of our hooks in one place."""
+    """The state of one home's hooks in one place."""
 
     place: HookPlace
     file: Path
@@ -50,7 +50,7 @@ class HookState:
 def install(
     home: Home, record: InstallRecord, places: Iterable[HookPlace], *, trust: bool
 ) -> SetupPlan:
-    """Plan to install our current hooks in each place.
+    """Plan to install the current hooks of this home in each place.
 
     With ``trust``, mark them as trusted by the user of an agent that asks for that. Raises
     ``ConfigBroken`` for settings that cannot be parsed or added to.
@@ -70,7 +70,7 @@ def uninstall(home: Home, record: InstallRecord, places: Iterable[HookPlace]) ->
 
 
 def look(home: Home, place: HookPlace) -> HookState:
-    """Return the state of our hooks in a place."""
+    """Return the state of the hooks of this home in a place."""
     try:
         return _Planner(home, InstallRecord()).look(place)
     except (ConfigBroken, CommandRefused) as error:
@@ -155,7 +155,7 @@ class _Planner:
         return HookState(place, file, standing, trust.best(standings))
 
     def _choose(self, place: HookPlace) -> tuple[Path, SettingsLanguage]:
-        """Return the file with our hooks, else one with the user's hooks, else the default."""
+        """Return the file with this home's hooks, else one with others, else the default."""
         with_hooks = []
         for file, language in place.files:
             with files.named_in_errors(file):
@@ -226,10 +226,10 @@ class _Planner:
     def _remove(
         self, place: HookPlace, file: Path, language: SettingsLanguage
     ) -> dict[str, str]:
-        """Remove our hooks from a file. Return their keys and hashes in the list of trust."""
+        """Remove this home's hooks from a file; return their entries in the trust list."""
         text = self.staged.read(file) or ""
         if PROGRAM not in text:
-            return {}  # without our hooks, a broken file need not be parsed
+            return {}  # without Rookery's hooks, a broken file need not be parsed
         settings = language.parse(text)
         ours = list(self._ours(settings))
         if not ours:
@@ -240,7 +240,7 @@ class _Planner:
         return trust_lists.hashes(place, file, ours) if place.trust else {}
 
     def _forget(self, place: HookPlace) -> None:
-        """Drop the place from the record, and the files that only our hooks needed."""
+        """Remove the place from the record, and the files that only Rookery's hooks needed."""
         for file, _ in place.files:
             if file != place.trust:
                 self._drop(file)

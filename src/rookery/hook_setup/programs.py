@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 #: hook's error as a denial.
 RUN = ("/bin/sh", "-c", '[ -r "$0" ] && . "$0" || :')
 
-#: The answer for agents whose hooks cannot make them ask the user.
+#: The verdict if files are damaged, for agents whose hooks cannot make them ask the user.
 DAMAGED = Verdict(
     Outcome.DENIED,
     "absence",
@@ -62,7 +62,7 @@ MCP_SCRIPT = "rookery-mcp"
 
 
 def script_path(home: Home) -> Path:
-    """Return the path of the hook script; its name identifies our hooks among others."""
+    """Return the path of the hook script; its name identifies Rookery's hooks among others."""
     return home.state / PROGRAM
 
 
@@ -149,7 +149,7 @@ class HookPrograms:
             if self._has_quick:
                 await self._write()
             states = _states(self.home)
-            # A program may have been damaged just now: then its state is not the intact one.
+            # A program may have been damaged just now: its state must not count as intact.
             is_used = not self._has_quick or quick_hook.path(self.home) in _in_use(self.home)
             self._intact = states if is_used and not find_problem(self.home) else []
 
@@ -255,7 +255,7 @@ exit 0
 
 
 def _undecided(agents: Mapping[str, Agent]) -> Iterator[str]:
-    """Yield the script lines with each agent's answer to use when no answers are stored.
+    """Yield the script lines with each agent's answer if no stored answer can be used.
 
     The answer is for the event before a tool runs. It is part of the script, so that it exists
     even if every other file is damaged.

@@ -1,6 +1,7 @@
 """Builds the quick hook program where there is a C compiler; elsewhere hooks run ``hook.py``.
 
-A hook call takes about a fifth of the time, most of which is the start of an interpreter.
+With it, a hook call takes about a fifth of the time: most of the time of a call of ``hook.py``
+is the start of the interpreter.
 
 A program that cannot run must never be used: every hook call would be lost, and with it the
 rules that deny. So each start runs the program once before hooks may use it.
@@ -34,8 +35,8 @@ _log = logging.getLogger(__name__)
 #: Time limits for the compiler, and for the program to print its version. Both need far less.
 BUILD_TIMEOUT_S, CHECK_TIMEOUT_S = 60.0, 5.0
 
-#: The modification time that is set on every hook program. A program that was overwritten since
-#: has another one. The hook script can compare these times without starting a process.
+#: The modification time that is set on every hook program. A program that was overwritten later
+#: has another time. The hook script can compare these times without starting a process.
 MTIME_S = 1_000_000_000
 
 #: The file name of a built program: this and a digest of the source.
@@ -90,7 +91,7 @@ async def _copy_or_build(home: Home, program: Path) -> bool:
     built = await _compile(home)
     if built is None or not await _try(program, built):
         return False
-    with suppress(OSError, HomeUnusable):  # the package may be another user's
+    with suppress(OSError, HomeUnusable):  # the package may belong to another user
         write_durably(cached, built)
     return True
 

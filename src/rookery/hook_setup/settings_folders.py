@@ -39,19 +39,19 @@ class HookPlace:
 
     @property
     def trust(self) -> Path | None:
-        """The file that lists the hooks that the user trusts; None if the agent has none."""
+        """Return the file that lists the hooks that the user trusts; None if there is none."""
         trust = self.dialect.trust
         return self.user_folder / trust.name if trust else None
 
     @property
     def files(self) -> tuple[tuple[Path, SettingsLanguage], ...]:
-        """The files that may have hooks; new hooks go into the first if none has any."""
+        """Return the files that may have hooks. If none has, new hooks go into the first."""
         named = self.dialect.files(self.is_project)
         return tuple((self.folder / name, language) for name, language in named)
 
     @property
     def plugin(self) -> Path | None:
-        """The plugin file, which belongs to Rookery; None if the agent has no plugins."""
+        """Return Rookery's plugin file; None if the agent loads no plugin."""
         plugin = self.dialect.plugin
         return self.folder / plugin.path if plugin else None
 
@@ -62,7 +62,7 @@ def of_user(agent: str, environment: Environment) -> HookPlace:
 
 
 def of_project(agent: str, project: Path, environment: Environment) -> HookPlace:
-    """Return the agent's place in a project. Raises ``BadInput`` if it reads none there."""
+    """Return the agent's place in a project. Raises ``BadInput`` if it has none there."""
     if not has_project_settings(agent):
         title = dialect_of(agent).title
         raise BadInput(

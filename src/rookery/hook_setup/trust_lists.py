@@ -1,4 +1,4 @@
-"""Finds our hooks in an agent's list of trusted hooks, by all names of their file."""
+"""Finds Rookery's hooks in an agent's list of trusted hooks, under all paths of their file."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def hashes(place: HookPlace, file: Path, found: Collection[FoundHook]) -> dict[s
 
 
 def spellings(file: Path) -> tuple[str, ...]:
-    """Return the paths that an agent may use: it may resolve links to the folder, or not."""
+    """Return the paths by which an agent may list a file: with links resolved, or not."""
     return tuple(dict.fromkeys([str(file.parent.resolve() / file.name), str(file)]))

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from rookery.model.facts import SessionId
 
-#: Matches a session in the text form of an actor.
+#: Matches the text form of a session as an actor, also within a sentence.
 SESSION_IN_TEXT = re.compile(r"\bsession ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
 
 
@@ -39,7 +39,7 @@ class Actor:
 
     @property
     def is_rookery(self) -> bool:
-        """Return whether this is Rookery itself, whose news is counted separately."""
+        """Return whether this is Rookery itself, which notifies sessions of changes."""
         return self.kind in {ActorKind.LISTENERS, ActorKind.RELAY_NEWS}
 
     def __str__(self) -> str:
@@ -48,10 +48,10 @@ class Actor:
         return f"{self.kind} {self.id}".rstrip()
 
 
-#: A deadline that has passed: of a request, or of a message that expires.
+#: The actor when a deadline has passed: that of a request, or of a message that expires.
 CLOCK = "the clock"
 
-#: A command such as ``rookery run``, which ends its session once it has the answer.
+#: The actor for a command such as ``rookery run``, which ends its session after the answer.
 RUN = "run"
 
 PERSON = Actor(ActorKind.PERSON)

@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias
 from rookery.model.facts import SessionId, TurnEnded
 from rookery.model.sessions import Turn
 
-#: Whether a prompt was typed during another turn (``waiting``), and whether that turn has
-#: taken it in since then: agents do so when they pass a tool's result to their model.
+#: The state of a prompt that was typed during another turn: ``waiting``, or ``taken_in`` once
+#: that turn has consumed it, as agents do when they pass a tool's result to their model. Empty
+#: for a prompt that began its own turn.
 Queued: TypeAlias = Literal["", "waiting", "taken_in"]
 
 
@@ -29,8 +30,8 @@ class OpenTurn:
 class StopShare:
     """The effect of one stop on the open turns, by their numbers."""
 
-    answered: tuple[int, ...] = ()  #: the agent's last message is their answer
-    interrupted: tuple[int, ...] = ()  #: the agent continued without answering these
+    answered: tuple[int, ...] = ()  #: the agent's last message answers these turns
+    interrupted: tuple[int, ...] = ()  #: the agent continued without answering these turns
 
 
 def is_queued(open_turns: Sequence[OpenTurn], native_id: str) -> bool:
@@ -50,8 +51,9 @@ def resumed(open_turns: Sequence[OpenTurn]) -> OpenTurn | None:
 def share(open_turns: Sequence[OpenTurn], native_id: str) -> StopShare:
     """Return which of the open turns, given oldest first, a stop with this id answers.
 
-    An agent stops once for a prompt and all prompts that it has taken into the same turn. A
-    queued prompt that was not taken in becomes a turn with an id that no prompt had.
+    An agent stops once for a prompt and all prompts that it has taken into the same turn. It
+    answers a queued prompt that was not taken in later, in a turn with an id that no prompt
+    has reported.
     """
     same_id = [each for each in open_turns if native_id and each.native_id == native_id]
     waiting = [each for each in open_turns if each.queued == "waiting"]
@@ -61,7 +63,7 @@ def share(open_turns: Sequence[OpenTurn], native_id: str) -> StopShare:
     elif native_id and waiting:
         answered = waiting
     else:
-        # The agent reports no ids, or the turn's start was seen without one.
+        # The agent reports no ids, or the turn's start was seen without an id.
         return StopShare(
             tuple(
                 each.number for each in open_turns if each.queued != "waiting" or not native_id
@@ -78,13 +80,13 @@ def share(open_turns: Sequence[OpenTurn], native_id: str) -> StopShare:
 def reported_end(
     session: SessionId, open_turns: Sequence[OpenTurn], before: Turn | None
 ) -> TurnEnded | None:
-    """Return the end of the open turns that follows from earlier hooks, if any.
+    """Return the end of the open turns if earlier hooks imply that they are over.
 
     ``before``: the last turn that has ended.
     """
     if open_turns and all(each.is_paused for each in open_turns):
         return TurnEnded(session)  # its subagents are gone, and it has answered
     if before and open_turns and all(each.queued for each in open_turns):
-        # The turn before has taken these prompts in: its answer is also theirs.
+        # The previous turn has taken these prompts in, so its answer is also theirs.
         return TurnEnded(session, before.answer)
     return None

@@ -1,7 +1,7 @@
 """What an agent's program does without asking the user, and what its children may do.
 
-Every agent has its own permission modes, and the same name means different things. So this
-compares what the program really does in a mode, which its adapter declares.
+Every agent has its own permission modes, and the same name means different things. So modes
+are compared by what the programs really do in them, which the agents' adapters declare.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ class Autonomy(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class HeldMode:
-    """An agent, its current or requested permission mode, and the reach of all its modes.
+    """An agent, its permission mode (at the start and now), and the autonomy of all its modes.
 
     An empty mode is the agent's own default, which the user's settings determine.
     """
 
     agent: str
-    mode: str  #: when it starts
+    mode: str  #: the mode in which it starts
     modes: Mapping[str, Autonomy]
     present: str = ""  #: the mode that it reported last; empty if none
 
     @property
     def reach(self) -> Autonomy:
-        """Return the reach that is certain; a default mode counts as ``ASK``.
+        """Return the autonomy that is certain; a default or unknown mode counts as ``ASK``.
 
-        The present mode only restricts: a session could forge a hook that reports a freer one.
+        The present mode can only lower it: a session could forge a hook that reports a freer
+        mode than its own.
         """
         at_start = self.modes.get(self.mode, Autonomy.ASK)
         return (
@@ -50,15 +51,16 @@ class HeldMode:
 
     @property
     def is_as_started(self) -> bool:
-        """Return whether no change of mode since its start is known."""
+        """Return whether the agent has reported no other mode than the one it started in."""
         return self.present in {"", self.mode}
 
 
 def mode_within(parent: HeldMode, child: HeldMode) -> str:
     """Return a mode in which a child may do no more than its parent. Raises ``Forbidden``.
 
-    A child without a requested mode gets one that asks the user, or a lower one if its parent
-    has less: its own default could be anything.
+    A child with the agent and the mode of its parent gets that mode while the parent is still
+    in it. Any other child without a requested mode gets one that asks the user, or a lower one
+    if its parent has less: the default mode of its agent could allow anything.
     """
     is_alike = (child.agent, child.mode) == (parent.agent, parent.mode)
     if is_alike and parent.is_as_started:

@@ -23,7 +23,7 @@ Background commands     the later of hook      No hook reports a command that a 
 ======================  =====================  ===============================================
 
 A hook that arrives after another source was believed completes the turn of that source
-(``store.turn_changes``). What is older than a change by a hook is outdated (``is_outdated``).
+(``store.turn_changes``). A claim older than a change by a hook is outdated (``is_outdated``).
 """
 
 from __future__ import annotations
@@ -42,19 +42,20 @@ from rookery.model.screens import Dialog, View
 from rookery.model.sessions import Session
 from rookery.model.short_texts import shortened
 
-#: Seconds for a hook to report what a session file already claims; then the file is believed.
+#: Seconds for a hook to report what a session file already claims. Then the file is believed,
+#: unless ``hook_grace_s`` adds more seconds.
 GRACE_S = 0.15
 
 #: Seconds for an agent to continue by itself, with a prompt that was typed during its last
 #: turn or with the report of a background subagent.
 BETWEEN_TURNS_S = 5.0
 
-#: Seconds for the hook of a prompt, where hooks report prompts. An agent also seems to work
-#: while it clears its conversation.
+#: Seconds for the hook of a prompt to follow a session file that reports work: the file also
+#: reports work while the agent clears its conversation, for which no prompt's hook follows.
 PROMPT_HOOK_S = 1.0
 
 #: Seconds after which an agent that is busy without a prompt counts as working: a person has
-#: typed a shell command, for instance. While it clears its conversation it is busy for less.
+#: typed a shell command, for instance. Clearing its conversation keeps it busy for less.
 UNPROMPTED_S = 2.0
 
 Confidence: TypeAlias = Literal["sure", "likely", "unsure"]
@@ -88,9 +89,9 @@ def confidence(known: KnownSession) -> Confidence:
 
 
 def hooks_report_turns(known: KnownSession) -> bool:
-    """Return whether hooks report prompts and stops: set at launch, or received before.
+    """Return whether prompts and stops are reported: by hooks, or by a driven session's stream.
 
-    The stream of a driven session does so as well.
+    Hooks count if they were set at launch, or if one has been received before.
     """
     session = known.session
     return known.hook is not None or session.is_driven or (session.is_ours and known.sets_hooks)
@@ -99,7 +100,7 @@ def hooks_report_turns(known: KnownSession) -> bool:
 def file_reports_activity(known: KnownSession) -> bool:
     """Return whether an observed session's activity is taken from its file, not its screen.
 
-    The file does not report a turn that was over at once.
+    The file may miss a turn that is over at once. The recorded activity is then newer.
     """
     session, file = known.session, known.file
     if session.is_ours or file is None:
@@ -118,7 +119,7 @@ def may_end_unreported(known: KnownSession) -> bool:
 
 
 def has_rested(known: KnownSession, *, since: datetime) -> bool:
-    """Return whether the session file has reported since a time that the agent is idle."""
+    """Return whether the session file's latest report is of an idle agent, after ``since``."""
     file = known.file
     return file is not None and file.claim == Activity.IDLE and file.at > since
 
@@ -160,7 +161,7 @@ def is_outdated(known: KnownSession, claim: Claim) -> bool:
 
 
 def missed_facts(known: KnownSession, report: FileReport, dialog: DialogState) -> list[Fact]:
-    """Return the facts that hooks did not report, if the session file shows others."""
+    """Return the facts that the session file shows and that hooks did not report."""
     session, claim = known.session, report.claim
     if (session.is_asking and dialog.is_of_subagent) or is_outdated(known, claim):
         return []
@@ -168,7 +169,7 @@ def missed_facts(known: KnownSession, report: FileReport, dialog: DialogState) -
         return []
     missed = [fact]
     if session.activity is Activity.IDLE and claim.activity is Activity.PERMISSION:
-        # It asks only during a turn, whose start was too short to be seen.
+        # An agent asks only during a turn. The work before it asked was too short to be seen.
         missed.insert(0, facts.TurnStarted(session.id, ""))
     if known.hook:
         believed = str(session.activity or session.status)
@@ -216,7 +217,7 @@ def hook_grace_s(known: KnownSession, claim: Claim, *, may_go_on: bool) -> float
     return 0.0
 
 
-#: A tool may ask for permission so soon that nothing shows the work before it.
+#: A tool may ask for permission so soon that no claim shows the work before it.
 _TURN_STARTS = {(Activity.IDLE, Activity.WORKING), (Activity.IDLE, Activity.PERMISSION)}
 _TURN_ENDS = {(each, Activity.IDLE) for each in (Activity.WORKING, *ASKING)}
 
@@ -242,7 +243,7 @@ def has_background_ended(known: KnownSession, claim: Claim) -> bool:
 
 
 def needs_no_screen(known: KnownSession, *, has_screen: bool) -> bool:
-    """Return whether screen changes add nothing to what is reported otherwise.
+    """Return whether other sources report all that screen changes could show.
 
     ``has_screen``: the agent has a screen that can be parsed.
     """
@@ -266,7 +267,7 @@ def is_view_believed(session: Session, view: View, *, has_start_hook: bool) -> b
 def shown_facts(session: Session, view: View, *, was_working: bool = True) -> list[Fact]:
     """Return the facts that a screen shows beyond what is known of its session.
 
-    ``was_working``: the current turn was seen running; before that, an idle screen is no end.
+    ``was_working``: the current turn was seen running. Else an idle screen does not end it.
     """
     if session.started_at is None:
         return _shown_at_start(session, view)
@@ -303,7 +304,7 @@ def end_on_quiet_screen(
 ) -> facts.TurnEnded | None:
     """Return the end of a turn that an idle, quiet screen shows.
 
-    Hooks report all other ends: where they report turns, it was interrupted at the keyboard.
+    Where hooks report turns, the only end that they omit is an interruption at the keyboard.
     """
     session = known.session
     if session.status is not Status.RUNNING or session.activity is Activity.IDLE:

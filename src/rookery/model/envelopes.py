@@ -16,14 +16,14 @@ from rookery.model.confusables import is_visible, skeleton
 OURS = "[rookery]"
 
 #: Rookery's name, also when spelled with digits.
-_US = "r[o0][o0]k[e3]ry"
+_OUR_NAME = "r[o0][o0]k[e3]ry"
 
 #: What Markdown or HTML may put before a bracket: a heading, a list, bold text, a tag.
 _MARKUP = r"(?:[-+#=|!.:]|\d{1,3}[.)\]]|<[^>]{0,40}>){0,12}"
 
 #: Matches a line from ``_as_seen`` (no invisible characters, all brackets square) that could
 #: be mistaken for an envelope, or for the name above a relayed answer.
-_LIKE_ONE = re.compile(rf"{_MARKUP}\[(?:{_US}\]|[^\]]*\]\[\d+\](?::|[^\x00-\x7f]))")
+_IMITATION = re.compile(rf"{_MARKUP}\[(?:{_OUR_NAME}\]|[^\]]*\]\[\d+\](?::|[^\x00-\x7f]))")
 
 #: Removes the Markdown characters for bold, italic and literal text, which are not shown.
 _EMPHASIS = str.maketrans("", "", "*_`~\\")
@@ -32,14 +32,14 @@ _EMPHASIS = str.maketrans("", "", "*_`~\\")
 _CHECKED_CHARACTERS = 120
 
 #: Matches text, without blanks, that names Rookery or its tools or reads like its news.
-_SOUNDS_LIKE_US = re.compile(
-    f"{_US}|session.{{1,80}}on.{{0,120}}(?:finished|needsinput|failed|interrupted)"
+_RESEMBLES_NEWS = re.compile(
+    f"{_OUR_NAME}|session.{{1,80}}on.{{0,120}}(?:finished|needsinput|failed|interrupted)"
 )
 
 _BRACKETS = {"Ps": "[", "Pe": "]"}
 
 #: All characters at which terminals and agents begin a new line, not only the newline.
-_LINES = re.compile("(\r\n|[\n\r\v\f\x85\u2028\u2029])")
+_NEWLINE = re.compile("(\r\n|[\n\r\v\f\x85\u2028\u2029])")
 
 
 def envelope(*, speaker: str, recipient: str, about: str) -> str:
@@ -49,7 +49,7 @@ def envelope(*, speaker: str, recipient: str, about: str) -> str:
 
 def quoted(words: str) -> str:
     """Return ``words`` with a ``>`` before each line that imitates an envelope."""
-    return "".join(f"> {line}" if _imitates(line) else line for line in _LINES.split(words))
+    return "".join(f"> {line}" if _imitates(line) else line for line in _NEWLINE.split(words))
 
 
 def attributed(name: str, number: int, words: str) -> str:
@@ -58,8 +58,8 @@ def attributed(name: str, number: int, words: str) -> str:
 
 
 def cited(words: str) -> str:
-    """Return text for use in a line of Rookery's, in quotes if it could pass for Rookery's."""
-    if not _SOUNDS_LIKE_US.search(_plain(words)):
+    """Return text for use in a line that Rookery writes; in quotes if it imitates Rookery."""
+    if not _RESEMBLES_NEWS.search(_plain(words)):
         return words
     return "“" + words.replace("“", "'").replace("”", "'") + "”"
 
@@ -67,7 +67,7 @@ def cited(words: str) -> str:
 def _imitates(line: str) -> bool:
     if "[" not in line and line.isascii():
         return False
-    return _LIKE_ONE.match(_as_seen(line)) is not None
+    return _IMITATION.match(_as_seen(line)) is not None
 
 
 def _as_seen(line: str) -> str:

@@ -31,4 +31,4 @@ class Claim:
     activity: Activity
     at: datetime
     detail: str = ""
-    runs_commands: bool = False  #: in the background, after its turn
+    runs_commands: bool = False  #: commands still run in the background after the turn

@@ -1,4 +1,4 @@
-"""Which folder a tool call works in, and whether that is inside a session's project. Pure."""
+"""Find the folders that a tool call works in, and whether they are in a project. Pure."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import os.path
 from collections.abc import Mapping
 from typing import Any
 
-#: Fields of a tool's input that a shell runs.
+#: Fields of a tool's input that hold a shell command.
 COMMAND_FIELDS = frozenset({"command", "cmd", "script"})
 
-#: Fields of a tool's input that name the folder which a command runs in.
+#: Fields of a tool's input that name the folder in which a command runs.
 FOLDER_FIELDS = frozenset({"workdir", "cwd", "directory", "dir_path", "dirPath"})
 
 
 def paths_in(value: object) -> list[str]:
-    """Return the paths that a path field holds: one, or a list of several."""
+    """Return the paths that a path field holds: one, several in a list, or none."""
     if isinstance(value, str):
         return [value]
     paths = [*value] if isinstance(value, list | tuple) else []
@@ -37,9 +37,9 @@ def named_folders(tool_input: Mapping[str, Any]) -> dict[str, str]:
 
 
 def working_folders(tool_input: Mapping[str, Any], folder: str) -> list[str]:
-    """Return the folders that a call may work in; ``folder`` is the one that its agent is in.
+    """Return the folders that a call may work in; by default ``folder``, where its agent is.
 
-    Several fields may name one, and only the tool knows which of them it uses.
+    Several fields may name a folder, and only the tool knows which of them it uses.
     """
     folders = [absolute_path(each, folder) for each in named_folders(tool_input).values()]
     return folders or ([absolute_path(folder, "/")] if folder else [])
@@ -52,7 +52,7 @@ def is_within(folder: str, project: str) -> bool:
 
 
 def absolute_path(path: str, folder: str) -> str:
-    """Return a path, relative to a folder, as absolute and without ``.``, ``..`` and ``//``."""
+    """Resolve a path against a folder, and remove ``.``, ``..`` and ``//`` from it."""
     # normpath keeps two leading slashes, which POSIX lets a system treat specially.
     whole = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - pathlib keeps ".."
     return "/" + whole.lstrip("/") if whole.startswith("/") else whole

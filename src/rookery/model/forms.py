@@ -41,7 +41,7 @@ class Form:
         return tuple(found) or (Question(self._text, (YES, NO)),)
 
     def completed(self, answers: Mapping[str, Sequence[str]]) -> dict[str, object] | None:
-        """Return the values of the fields; ``None`` if nothing was answered, or declined."""
+        """Return the values of the fields; ``None`` if the form was declined or left empty."""
         asked = list(self._asked())
         if not asked:
             return {} if [YES] in [list(each) for each in answers.values()] else None
@@ -81,7 +81,7 @@ class Form:
     def _values(
         self, name: str, about: Mapping[str, Any], given: Sequence[str]
     ) -> dict[str, object]:
-        """Return the value of a field, and of the one for free text beside it."""
+        """Return the value of a field, and of the field for free text beside it."""
         options = {each.label: each.value for each in _options(about)}
         beside = f"{name}{self.other_suffix}"
         free = [each for each in given if options and each not in options]
@@ -128,7 +128,7 @@ def _option(entry: Mapping[str, Any]) -> _Option:
 
 
 def _value(about: Mapping[str, Any], given: Sequence[str]) -> object:
-    """Convert an answer to the field's type; the form rejects a text of another type."""
+    """Convert an answer to the field's type; text that cannot be converted stays text."""
     text = ", ".join(given)
     try:
         match about.get("type"):

@@ -86,16 +86,18 @@ def advance(state: SessionState, fact: facts.Fact) -> SessionState:
         case facts.EndRequested(_, by):
             return SessionState(Status.CLOSING, None, f"asked to end by {by}")
         case _:
-            return state if type(fact) in _STATELESS else _act(state, fact)
+            return state if type(fact) in _STATELESS else _advance_live(state, fact)
 
 
-#: The most frequent facts that change no state. ``_act`` would compare each with all others.
+#: Frequent facts that change no state. ``_advance_live`` would compare each with all its cases.
 _STATELESS: frozenset[type[facts.Fact]] = frozenset(
     {facts.Noted, facts.UsageReported, facts.ToolUsed, facts.MessageWritten}
 )
 
 
-def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, PLR0911 - a table
+def _advance_live(  # noqa: C901, PLR0911 - a table
+    state: SessionState, fact: facts.Fact
+) -> SessionState:
     match fact:
         case facts.TurnStarted(resumes=True) if state.activity in ASKING:
             return state  # one background subagent reported while another waits for input
@@ -118,7 +120,7 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, 
             after = Activity.IDLE if rests else Activity.WORKING
             return SessionState(Status.RUNNING, after) if was_asking else state
         case facts.SessionStarted() | facts.SessionFound():
-            # Claude also reports a start after compaction in mid-turn: it is not idle then.
+            # Claude reports a start also after compaction during a turn, where it is not idle.
             working = state.activity is Activity.WORKING
             return state if working else SessionState(Status.RUNNING, Activity.IDLE)
         case facts.ToolCalled():

@@ -63,7 +63,7 @@ MAX_QUOTED_CHARACTERS = 500
 class Until(StrEnum):
     """The event that a listener waits for. An end is always reported: nothing can follow it."""
 
-    STOP = "stop"  #: its turn is over; that it needs input is reported as well
+    STOP = "stop"  #: its turn is over, or (reported without ending the wait) it needs input
     INPUT = "input"  #: it needs input
     END = "end"  #: it is over
     ANY = "any"  #: the first of these

@@ -157,7 +157,10 @@ class Parcel:
 
     @property
     def receipt(self) -> str:
-        """Return what a runtime records of it; after a restore, the id may be reused."""
+        """Return the key that a runtime stores with what it typed.
+
+        The key contains the time because ids are reused after a restore of the database.
+        """
         return f"{self.id}@{self.since.isoformat()}"
 
 
@@ -181,7 +184,7 @@ def clean(text: str) -> Words:
 
 
 def join(pieces: Iterable[tuple[str, str]]) -> str:
-    """Join texts, each under its envelope; consecutive texts with the same one share it."""
+    """Join texts, each under its envelope; neighbours with the same envelope share it."""
     blocks = []
     for envelope, group in groupby(pieces, key=itemgetter(0)):
         words = [each for _, each in group]
@@ -190,7 +193,7 @@ def join(pieces: Iterable[tuple[str, str]]) -> str:
 
 
 def folded(words: str) -> str:
-    """Return the text as one line, for a program that takes one; a long text is cut."""
+    """Return the text as one line, for a program that reads lines; a long text is cut."""
     one = " ".join(filter(None, map(str.strip, words.splitlines())))
     if len(one.encode()) <= MAX_LINE_BYTES:
         return one

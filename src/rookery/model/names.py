@@ -10,7 +10,7 @@ from rookery.model.confusables import looks_like
 from rookery.model.errors import BadInput
 from rookery.model.transliteration import transliterated
 
-#: Names go into command lines, tmux targets and file names: no special characters there.
+#: Valid names go into command lines, tmux targets and file names: no special characters.
 _VALID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?", re.ASCII)
 
 _WORD = re.compile(r"[^\W_]+")
@@ -32,7 +32,7 @@ RESERVED = ("person", "user", "system", "rookery")
 #: The name of a session whose prompt has no usable word.
 NAMELESS = "session"
 
-#: Numbers up to this one are tried one by one; above it, a gap may stay unused.
+#: ``distinct`` tries numbers up to this one in order; above it, it may skip free numbers.
 MAX_CONSECUTIVE_NUMBER = 20
 
 #: Characters of a refused name that the error shows: enough to recognise it.

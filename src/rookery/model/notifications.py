@@ -93,7 +93,7 @@ _SEVERAL: Mapping[NotificationKind, str] = {
     NotificationKind.STARTED: "{count} sessions have started",
 }
 
-#: What there may be several of in one session.
+#: What is counted if a notification has several items of one session.
 _COUNTED: Mapping[NotificationKind, str] = {
     NotificationKind.NEEDS_YOU: "requests",
     NotificationKind.FINISHED: "turns",
@@ -133,7 +133,7 @@ class NotificationItem:
 
     @property
     def request(self) -> str:
-        """Return the id of the request that it is about; empty if there is none."""
+        """Return the id of the request that the notification is about; empty if none."""
         return self.subject if self.kind is NotificationKind.NEEDS_YOU else ""
 
 
@@ -155,7 +155,7 @@ class Notification:
         return f"{title}: {len(self.items)} {what}" if what and len(self.items) > 1 else title
 
     def body(self, *, with_text: bool = True) -> str:
-        """Return the folder and the text; of several sessions, one line for each."""
+        """Return the folder and the text; for several items, one line for each."""
         if len(self.items) == 1:
             lines = [safe_text(self.items[0].folder), self.items[0].text if with_text else ""]
             return "\n".join(filter(None, lines))
@@ -182,7 +182,7 @@ def kind_of_failure(error: str) -> NotificationKind:
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """How many sessions need the person; muted sessions are not counted."""
+    """The numbers of sessions by what they do; muted sessions are not counted."""
 
     waiting: int = 0
     failed: int = 0

@@ -16,7 +16,7 @@ import re2
 #: Characters that end, join, redirect or substitute in a shell command.
 SHELL_SEPARATORS = ";&|<>()$`\n\r\0"
 
-#: Size of the cache of compiled patterns. With more in the rules, each lookup would miss.
+#: Size of the cache of compiled patterns. If the rules have more, every lookup misses.
 MAX_COMPILED = 20_000
 
 _NO_CHARACTER = r"[^\x{0}-\x{10FFFF}]"
@@ -81,9 +81,9 @@ def _glob(glob: str, *, excluded: str = "") -> Any:  # noqa: ANN401 - re2 has no
 
 
 def _translate(glob: str, excluded: str) -> Iterator[str]:
-    """Yield the parts of a regular expression that matches what the glob does.
+    """Yield the parts of a regular expression that matches the same texts as the glob.
 
-    As in ``fnmatch``, but no wildcard matches an ``excluded`` character.
+    Globs are read as in ``fnmatch``, but no wildcard matches an ``excluded`` character.
     """
     any_character = _character_class([], excluded, is_negated=True)
     place = 0

@@ -62,7 +62,7 @@ class Call:
     #: Identifies this call, for an agent that reports it with different input each time. It
     #: begins with ``INEXACT`` if it covers only a part of what determines the call's effect.
     mark: str = ""
-    #: The folder in which it is made: in another one the same input has another effect.
+    #: The agent's folder at the call: in another folder the same input has another effect.
     folder: str = field(default="", compare=False)
     #: The agent's own id of the call, if it reports one: other calls may have the same input.
     call_id: str = field(default="", compare=False)
@@ -87,7 +87,7 @@ class Call:
     #: may be unknown ones.
     commands: tuple[str, ...] | None = field(default=(), compare=False)
 
-    #: What the dialog asks for, if it is known only from the screen.
+    #: The kind of request, for a call that is known only from a dialog on the screen.
     shown: Kind | None = None
     #: Whether it was read completely. If not, other calls look the same, so an answer to one
     #: of them never applies to another.
@@ -99,7 +99,7 @@ class Call:
 
     @property
     def digest(self) -> str:
-        """Return the id of this call, the same in all that the agent reports about it."""
+        """Return the id of this call, which is the same in every report about the call."""
         name = self.mark or digest(self.tool, self.input)
         return name if self.is_exact else f"{INEXACT}{name}"
 
@@ -231,7 +231,8 @@ class Request:
     message: str
     outcome: Outcome
     asked_at: datetime
-    deadline: datetime | None  #: when it is denied; none if the agent asks in its own terminal
+    #: When it is denied or left to the agent's dialog; none if the agent asks in its terminal.
+    deadline: datetime | None
     by_keys: bool  #: answered by keys in the agent's own dialog: no hook waits for it
     source: Source = "hook"
     has_dialog: bool = True  #: the agent can ask the same in its own terminal
@@ -241,9 +242,9 @@ class Request:
     #: they may have; else ``none``.
     delivery: Literal["none", "due", "pressed"] = "none"
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    takes_text: bool = True  #: its questions can be answered with free text from here
-    takes_options: bool = True  #: its options can be chosen from here
-    is_exact: bool = True  #: else other calls look the same, and each is allowed only once
+    takes_text: bool = True  #: Rookery can answer its questions with free text
+    takes_options: bool = True  #: Rookery can choose its options
+    is_exact: bool = True  #: false if other calls look the same: an answer allows only this one
     made_in: str = ""  #: the folder that the agent was in; empty if not reported
     note: str = ""  #: what else the person who answers must know
     folder: str = ""  #: the folder that the call works in; empty if unknown

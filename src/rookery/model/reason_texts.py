@@ -16,7 +16,7 @@ def first_line(reason: str) -> str:
 def with_last_output(reason: str) -> str:
     """Return the first line of a reason with the last line that the program printed, if any.
 
-    That line is not Rookery's: this text is for people only.
+    The last line is the program's own text, so the result is only for people to read.
     """
     first, _, screen = reason.strip().partition("\n")
     if not first.endswith(SCREEN_AT_END):

@@ -64,11 +64,11 @@ class Rule:
     agent: Pattern = ANYTHING
     project: Pattern = ANYTHING
     session: Pattern = ANYTHING
-    #: For the folder that the call works in. Without it, a rule that allows applies to
-    #: commands inside the session's project only.
+    #: The pattern for the folder that the call works in. Without it, a rule that allows applies
+    #: only to commands inside the session's project.
     folder: Pattern | None = None
     reason: str = ""
-    #: The call has no fields besides those in ``input`` and the agent's comment on it.
+    #: Match only calls without fields other than those in ``input`` and the agent's comment.
     exact: bool = False
 
     def matches(self, call: Call, circumstances: Circumstances) -> bool:
@@ -102,9 +102,10 @@ class Rule:
         return is_certain and all(is_within(each, circumstances.project) for each in folders)
 
     def _allows_variables(self, call: Call) -> bool:
-        """Return whether the rule names the variables of a command; some it can never allow.
+        """Return whether the rule allows the variables that a call sets for its command.
 
-        The same command can run another program, depending on its variables.
+        Variables can make the same command run another program. So a rule must name them, and
+        those that redirect a command are never allowed.
         """
         variables = variables_of(call.input)
         return variables is None or (ENVIRONMENT in self.input and not redirects(variables))
@@ -142,7 +143,7 @@ UNCERTAIN = Rule(
 )
 
 
-#: Decides when a rule restricts commands, and a call may run unknown ones.
+#: Decides when a rule restricts commands, and a call may run commands that are unknown.
 UNKNOWN_COMMANDS = Rule(
     "unknown commands", "ask", reason="The commands that it may run could not be read."
 )
@@ -176,7 +177,7 @@ def _restriction_of_commands(
 
 
 def _shell_call(call: Call, command: str, *, is_certain: bool) -> Call:
-    """Return a command that a call runs itself as a call of the shell, in the same folder."""
+    """Return the call of the shell that stands for a command which a tool runs itself."""
     # If the input is uncertain, so is the file whose commands were read.
     is_sure = is_certain and call.uncertain <= {FOLDER}
     uncertain = (call.uncertain & {FOLDER}) | (frozenset() if is_sure else {"command"})

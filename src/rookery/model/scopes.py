@@ -15,7 +15,7 @@ DEEPEST, MOST_CHILDREN = 3, 20
 
 class Scope(StrEnum):
     OWNER = "owner"  #: everything
-    SESSION = "session"  #: a session, identified by its badge: its family
+    SESSION = "session"  #: a session, identified by its badge, which can reach its family
     READER = "reader"  #: read-only
 
 
@@ -30,7 +30,7 @@ class Need(StrEnum):
     OWN = "own"
 
 
-#: The accesses of each scope; a session has some of them only to its family.
+#: The kinds of access of each scope; a session has some of them only to its family.
 MAY: dict[Scope, frozenset[Need]] = {
     Scope.OWNER: frozenset(Need),
     Scope.SESSION: frozenset({Need.READ, Need.SPEAK, Need.START, Need.END, Need.DECIDE}),

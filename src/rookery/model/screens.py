@@ -15,7 +15,7 @@ class Screen:
     """The rows of a terminal, as text."""
 
     lines: tuple[str, ...]
-    #: The same without faint text and text under the cursor: only hints are shown like that.
+    #: The same rows with blanks for faint and for reversed text: hints, and the cursor on them.
     solid: tuple[str, ...]
 
 
@@ -31,12 +31,13 @@ class Dialog:
     is_numbered: bool = True  #: a digit chooses an option; else arrows and Enter do
     #: What it asks about, as the dialog shows it: the command, the path, the tool.
     subjects: tuple[str, ...] = ()
-    #: It does not fit its screen: ``subjects`` are the parts of the call that it shows.
+    #: The dialog does not fit the screen: ``subjects`` are the visible parts of the call.
     is_cut: bool = False
     is_confirmation: bool = False  #: it only asks to confirm the choice in the previous dialog
 
 
-#: Characters of a dialog's text. Real screens show less; this limits what hostile ones store.
+#: Characters of a dialog's text. Real screens show less; this limits what a hostile program can
+#: make Rookery store.
 MAX_DIALOG_CHARACTERS = 20_000
 
 
@@ -122,12 +123,12 @@ def _restyled(hidden: frozenset[int], style: str) -> frozenset[int]:
 
 
 def squeeze(text: str) -> str:
-    """Return only the letters and digits, which all terminals show alike, unwrapped."""
+    """Return the letters and digits of a text, which stay the same however it is wrapped."""
     return "".join(filter(str.isalnum, essence(text)))
 
 
 def shape(line: str) -> str:
-    """Return the letters of a line, which stay the same when the line is redrawn."""
+    """Return the letters of a line, which a redraw does not change; else its symbols."""
     return re.sub(r"[\W\d_]+", "", line) or re.sub(r"[\s\d]+", "", line)
 
 

@@ -14,16 +14,16 @@ from rookery.model.workspaces import SessionWorkspace
 #: The agent's own id of its session. Unique among the live sessions of that agent.
 NativeId = NewType("NativeId", str)
 
-#: A capability token in the environment of started agents: it proves a process's session.
+#: A token in the environment of started agents: it proves to which session a process belongs.
 Badge = NewType("Badge", str)
 
-#: In a pane of Rookery's own tmux server.
+#: The runtime of sessions in a pane of Rookery's own tmux server.
 TMUX = "tmux"
-#: In a pane that Rookery did not start: its process is ended only by force.
+#: The runtime of sessions in a pane that Rookery did not start; they are ended only by force.
 OBSERVED = "observed"
-#: Known by its hooks only: it cannot receive messages.
+#: The runtime of sessions that are known from hooks only; they cannot receive messages.
 HEADLESS = "headless"
-#: Driven by the Agent Client Protocol, without a terminal.
+#: The runtime of sessions that are driven by the Agent Client Protocol, without a terminal.
 ACP = "acp"
 
 
@@ -44,7 +44,7 @@ _TRAITS: Mapping[str, RuntimeTraits] = {
     HEADLESS: RuntimeTraits(is_ours=False, has_terminal=False, can_receive=False),
 }
 
-#: Every other runtime is named after a protocol by which agents are driven without a terminal.
+#: The runtimes of sessions that are not driven. Every other runtime is named after a protocol.
 NOT_DRIVEN = tuple(_TRAITS)
 _OF_DRIVEN = RuntimeTraits(is_ours=True, has_terminal=False, can_receive=True, is_driven=True)
 
@@ -142,7 +142,7 @@ class Session:
 
     @property
     def is_headless(self) -> bool:
-        """Return whether it is known by its agent's reports only."""
+        """Return whether it is known from its agent's hooks only."""
         return self.runtime == HEADLESS
 
     @property

@@ -8,16 +8,16 @@ from difflib import SequenceMatcher
 #: How alike two words must be, from 0 to 1, and how much a common first letter adds to that.
 MIN_LIKENESS, SAME_START_BONUS = 0.8, 0.2
 
-#: The same for words of few letters, where one wrong letter is much.
+#: The likeness that short words need, in which one wrong letter weighs more, and their length.
 MIN_LIKENESS_OF_SHORT, MAX_SHORT_CHARACTERS = 0.6, 3
 
 #: How much less alike than the best word a suggested word may be.
 MAX_DISTANCE = 0.2
 
-#: Words that are suggested at most.
+#: The maximum number of suggested words.
 MAX_SUGGESTIONS = 3
 
-#: Characters of a word that are compared, and words that it is compared with, at most.
+#: The maximum numbers of compared characters of a word, and of words it is compared with.
 MAX_COMPARED_CHARACTERS, MAX_COMPARED_WORDS = 60, 1_000
 
 

@@ -97,7 +97,7 @@ class Rewriting:
         return "; ".join(change for change, is_made in changes.items() if is_made)
 
 
-#: Most programs: the text stays unchanged.
+#: The rewriting of most programs: they leave the text unchanged.
 EXACT = Rewriting()
 
 

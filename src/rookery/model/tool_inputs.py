@@ -1,4 +1,4 @@
-"""Choose what a person recognises a tool call by: its command, its file, its question."""
+"""Choose the part of a tool call's input by which a person recognises the call."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _FIELDS = (
     *("query", "skill", "path", "dir_path", "description", "prompt", "plan", "bash_id"),
 )
 
-#: Tools of MCP servers have fields of their own, with any meaning.
-_OF_MCP = "mcp_"
+#: Prefix of the tools of MCP servers. Their fields can have any meaning.
+_MCP_PREFIX = "mcp_"
 
 
 def telling(tool_input: Mapping[str, Any], tool: str = "") -> str:
     """Return the most telling part of a call's input, such as its command; else all of it."""
-    known = "" if tool.startswith(_OF_MCP) else _known(tool_input)
+    known = "" if tool.startswith(_MCP_PREFIX) else _known(tool_input)
     return known or (_as_json(tool_input) if tool_input else "")
 
 

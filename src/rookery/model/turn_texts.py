@@ -32,7 +32,7 @@ class Answer:
     earlier: tuple[Answer, ...] = ()  #: of turns before this one; like ``others``
 
     def added_to(self, facts: Iterable[Fact]) -> list[Fact]:
-        """Add the texts to the facts about a turn that was only observed."""
+        """Return facts that were derived from a session file or a screen, with these texts."""
         completed = list[Fact]()
         for fact in facts:
             if isinstance(fact, TurnStarted) and not fact.prompt:
@@ -53,7 +53,7 @@ class Answer:
         return completed
 
     def missed_by(self, session: SessionId) -> Iterator[Fact]:
-        """Yield the facts of the earlier turns, if nothing was observed of the session."""
+        """Yield the facts of the earlier turns, for a session in which no turn was observed."""
         if self.path and self.earlier:
             yield TranscriptFound(session, self.path)
         yield from missed_turns(session, self.earlier)
@@ -71,14 +71,15 @@ def missed_turns(session: SessionId, answers: Iterable[Answer]) -> Iterator[Fact
 
 
 def is_unexplained(fact: Fact) -> TypeGuard[TurnEnded]:
-    """Return whether a stop hook omits why a turn failed."""
+    """Return whether a fact is the end of a failed turn and omits the error."""
     return isinstance(fact, TurnEnded) and fact.how == "failed" and not fact.last_words
 
 
 def contains_in_order(hook_text: str, messages: Sequence[str]) -> bool:
-    """Return whether a hook's text has the messages of a transcript, perhaps repeated in parts.
+    """Return whether a hook's text starts with the first message and has the others in order.
 
-    Gemini 0.61 repeats every chunk but the first after the text that they form together.
+    Other text may stand between the messages: after a text, Gemini 0.61 repeats all chunks of
+    the text but the first.
     """
     if not messages or not hook_text.startswith(messages[0]):
         return False
@@ -91,7 +92,7 @@ def contains_in_order(hook_text: str, messages: Sequence[str]) -> bool:
 
 
 def explained(fact: Fact, answer: Answer) -> Fact:
-    """Add to the end of a turn how it ended, if its hook omits that, or its exact text."""
+    """Add the outcome to the end of a turn if its hook omits it, else the exact text."""
     if not isinstance(fact, TurnEnded):
         return fact
     if not is_unexplained(fact):

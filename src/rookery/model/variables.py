@@ -1,4 +1,4 @@
-"""Environment variables that a tool call gives to its command. Pure."""
+"""Environment variables that a tool call sets for its command. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rookery.model.folders import runs_command
 #: The field of a command's input that holds its own variables.
 ENVIRONMENT = "env"
 
-#: The variables by which Rookery knows its sessions: no call may set them.
+#: Prefix of the variables by which Rookery identifies sessions; no call may set them.
 OWN_PREFIX = "ROOKERY_"
 
-#: Variables with which another program, library or configuration is used than the command
-#: names. No list of them is complete, so a rule must also name the variables that it allows.
+#: Variables that make a command use another program, library or configuration than it names.
+#: No list of them is complete, so a rule must also name the variables that it allows.
 _REDIRECTING = frozenset(
     {
         *("PATH", "HOME", "SHELL", "ENV", "SHELLOPTS", "IFS", "CDPATH", "TMPDIR", "PS4"),
@@ -31,12 +31,12 @@ _REDIRECTING_SUFFIXES = ("_PAGER", "_EDITOR", "_PROXY", "_BASE_URL", "_COMMAND")
 
 
 def variables_of(tool_input: Mapping[str, Any]) -> object:
-    """Return the variables that a command is given; ``None`` if it is given none."""
+    """Return the variables that a call sets for its command; ``None`` if there are none."""
     return tool_input.get(ENVIRONMENT) or None if runs_command(tool_input) else None
 
 
 def redirects(variables: object) -> bool:
-    """Return whether variables may make a command run another program; also if unreadable."""
+    """Return whether variables may make a command run another program; true if unreadable."""
     return not isinstance(variables, dict) or any(map(_is_redirecting, variables))
 
 

@@ -19,7 +19,7 @@ class WorkspaceState(StrEnum):
     """How far a workspace has come."""
 
     REQUESTED = "requested"  #: a part of it may exist; its session is not started yet
-    READY = "ready"  #: its session works in it, or its end is to be dealt with
+    READY = "ready"  #: its session works in it, or has ended and it is not yet kept or removed
     KEPT = "kept"  #: no session works in it, and something in it would be lost
     REMOVING = "removing"  #: a part of it may be removed already
     REMOVED = "removed"

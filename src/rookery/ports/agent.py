@@ -37,7 +37,7 @@ class LaunchSpec:
     folder: Path  #: private to this session; for its files
     resumes: bool = False  #: continue the conversation of ``native_id``
     forks: NativeId | None = None  #: start with a branch of this conversation
-    #: Where hook calls are reported and spooled, for agents that do so without a hook program.
+    #: The hook socket and the spool, for agents that report hook calls without a hook program.
     door: Path = Path()
     spool: Path = Path()
     #: The command of Rookery's MCP server and the badge that it presents; empty if not offered.
@@ -87,12 +87,12 @@ class Abilities:
     takes_id: bool = False  #: Rookery may choose its native id
     can_resume: bool = False  #: it can continue a conversation that has ended
     can_fork: bool = False  #: it can start with a branch of a conversation
-    can_fork_driven: bool = False  #: only without a terminal can it do so
+    can_fork_driven: bool = False  #: it can do so only in a driven session
     #: It takes text that is typed during a turn into that turn, and reports it at once. Other
     #: agents are interrupted for a message that must not wait.
     can_steer: bool = False
-    #: It accepts prompts before it has asked the MCP servers for their tools. The first prompt
-    #: waits until it has asked Rookery's, or the agent would find no tools.
+    #: It accepts prompts before it has asked the MCP servers for their tools. So the first
+    #: prompt waits until it has asked Rookery's server; else the agent would have no tools.
     lists_tools: bool = False
     #: It reads hooks only from its user's settings: they cannot be set at launch.
     needs_installed_hooks: bool = False
@@ -155,7 +155,7 @@ class HookDialect(Protocol):
         ...
 
     def read_stop(self, payload: Payload) -> Stop | None:
-        """Return how the agent is about to stop; ``None`` if no hook can make it continue."""
+        """Return the stop that the call announces; ``None`` if no hook can prevent it."""
         ...
 
     def go_on(self, payload: Payload, reason: str) -> str:
@@ -163,7 +163,7 @@ class HookDialect(Protocol):
         ...
 
     def explain(self, payload: Payload, context: str) -> str:
-        """Return the context to add to the prompt; empty if the event takes none."""
+        """Return the answer that adds context to the prompt; empty if the event takes none."""
         ...
 
 
@@ -258,8 +258,8 @@ class Agent:
     name: str
     program: str  #: the program to look for on the PATH; empty if it comes with Rookery
     abilities: Abilities
-    #: The permission modes that its command line can set, with what each allows unasked. Of
-    #: several with the same reach, the first is used.
+    #: The permission modes that its command line can set, with what each allows unasked. If
+    #: several allow the same, the first is used.
     modes: Mapping[str, Autonomy]
     command_line: Callable[[LaunchSpec], CommandLine]
     input: InputDialect
@@ -274,7 +274,7 @@ class Agent:
     queue: QueueAccess | None = None  #: ``None`` if it has no message queue
     #: The runtimes of ``driven`` in which it does not report what it costs.
     without_cost: frozenset[str] = frozenset()
-    #: The program to look for on the PATH if that runtime needs another one.
+    #: By runtime, the program to look for on the PATH if it is not ``program``.
     driven_programs: Mapping[str, str] = field(default_factory=dict)
     is_driven_only: bool = False  #: it has no terminal program that Rookery knows
 

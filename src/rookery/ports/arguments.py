@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-#: Replaces an option that has no counterpart among Rookery's own.
+#: The replacement of an option that has no counterpart among Rookery's options.
 NOTHING = ""
 
 
@@ -18,7 +18,7 @@ class ReservedArguments:
     options: Mapping[str, str] = field(default_factory=dict)
     #: Options whose value begins with the key of a setting, with the prefix of that key.
     setting_options: Mapping[str, str] = field(default_factory=dict)
-    #: The settings that Rookery makes.
+    #: The keys of the settings that Rookery sets itself.
     settings: tuple[str, ...] = ()
 
     def why_not(self, arguments: Sequence[str]) -> str:

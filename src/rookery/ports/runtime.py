@@ -41,10 +41,11 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeHandle:
-    """Refers to a program that a runtime holds. Others store it, compare it and give it back.
+    """A reference to a program that a runtime holds.
 
-    Only the runtime that made it reads ``reference``: for instance a pane, a process with its
-    start time, or the id of a remote session.
+    Other code only stores handles, compares them and passes them back to the runtime.
+    ``reference`` is for instance a pane, a process with its start time, or the id of a remote
+    session. Only the runtime that made the handle interprets it.
     """
 
     runtime: str  #: the name of the runtime that made it
@@ -52,7 +53,7 @@ class RuntimeHandle:
 
     @property
     def text(self) -> str:
-        """The form in which it is stored."""
+        """Return the form in which the handle is stored."""
         return f"{self.runtime}:{self.reference}"
 
     @classmethod
@@ -64,7 +65,7 @@ class RuntimeHandle:
 
 @dataclass(frozen=True, slots=True)
 class HeldProgram:
-    """A program that a runtime holds, and what it reports of it."""
+    """A program that a runtime holds, and where its terminal is."""
 
     handle: RuntimeHandle
     address: TerminalAddress | None = None  #: of its terminal, if it has one
@@ -93,7 +94,7 @@ class Runtime(Protocol):
         ...
 
     async def find(self) -> Mapping[str, HeldProgram]:
-        """Return the programs that run now, by name (``program_name``)."""
+        """Return the programs that can be adopted, by name (``program_name``)."""
         ...
 
     async def adopt(

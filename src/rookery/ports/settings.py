@@ -81,7 +81,7 @@ class TrustList(Protocol):
         """Return the text that trusts these hooks. Raises ``ConfigBroken``."""
 
     def withdraw(self, text: str, keys: Collection[str]) -> str:
-        """Return the text without the entries of these hooks, or a list that becomes empty."""
+        """Return the text without the entries of these hooks; an empty list is removed too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class Terminal(Protocol):
         ...
 
     def screens(self) -> AsyncIterator[tuple[str, ...]]:
-        """Yield the current screen, and each later one once it is stable for a moment."""
+        """Yield the current screen, and again after changes, at a limited rate."""
         ...
 
     async def view(self) -> View:

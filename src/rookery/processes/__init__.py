@@ -3,7 +3,7 @@
 Other packages know neither /proc nor pidfds, psutil or peer credentials. ``linux`` and
 ``portable`` answer the same questions (``operating_system.System``), and ``system`` is the one
 in use: ``portable`` on macOS, and everywhere with ``ROOKERY_PORTABLE=1``. Other packages import
-from here, or one of ``exit_watch``, ``peers``, ``lineage`` and ``terminal_jobs``.
+from here, or from ``exit_watch``, ``lineage``, ``peers``, ``real_paths`` or ``terminal_jobs``.
 """
 
 from __future__ import annotations

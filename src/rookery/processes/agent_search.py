@@ -16,9 +16,9 @@ if TYPE_CHECKING:  # commands of the CLI start faster without it
 
 
 def caller_of(pid: int, program: str) -> Process | None:
-    """Return the agent that a process is, or that started it: the nearest with ``program``.
+    """Return the nearest process that runs ``program``, starting with this one and going up.
 
-    If the program runs itself again, as npm packages do, it is the outer one.
+    If the program runs itself again, as npm packages do, return the outer process.
     """
     nearest = None
     for each in walk_up(pid):
@@ -51,8 +51,8 @@ def is_shared(pid: int, servers: Mapping[str, str]) -> bool:
 def is_shared_server(pid: int, servers: Mapping[str, str]) -> bool:
     """Return whether a process is a program that serves several sessions.
 
-    ``servers`` maps the program's file to the argument that makes it a server: argv alone
-    proves nothing.
+    ``servers`` maps the program's file to the argument that makes it a server. Both must match:
+    any program may have such an argument.
     """
     words = system.argv(pid)
     if not any(argument in words for argument in servers.values()):
@@ -76,7 +76,7 @@ class FoundProgram:
 def find_agent(
     table: ProcessTable, pid: int, programs: Mapping[str, str]
 ) -> FoundProgram | None:
-    """Return the agent that runs in, or below, a process; the foreground one of several.
+    """Return the agent that runs in or below a process; of several, the one in the foreground.
 
     ``programs`` maps programs to agents.
     """
@@ -122,7 +122,7 @@ def _inner(
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"})
 _INTERPRETERS = frozenset({"node", "nodejs", "bun", "deno", "python", "pypy", "ruby"} | _SHELLS)
 
-#: Options after which an interpreter reads its program from somewhere other than a file.
+#: Options with which an interpreter takes its program from the command line, not from a file.
 _INLINE = frozenset({"-c", "-e", "-p", "--eval", "--print"})
 
 #: Options of interpreters whose value is a separate argument.

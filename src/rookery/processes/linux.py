@@ -29,13 +29,13 @@ _STAT_BYTES = 4 * 1024
 #: Bytes of one process's environment that are searched.
 MAX_ENVIRONMENT_BYTES = 1024 * 1024
 
-#: Whether the kernel lists children itself: scanning every process is a hundred times as much
-#: work, and is done again and again.
+#: Whether the kernel lists the children of a process. Without that, all processes are scanned,
+#: which is a hundred times as much work and is done often.
 _LISTS_CHILDREN = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
 
 
 class ProcSystem:
-    """Linux."""
+    """Answers from /proc and pidfds, which only Linux has."""
 
     def start_and_parent(self, pid: int) -> tuple[str | None, int]:
         try:
@@ -143,7 +143,7 @@ def _stat(pid: int) -> list[str]:
         content = os.read(descriptor, _STAT_BYTES)
     finally:
         os.close(descriptor)
-    # The name before it may contain blanks and brackets.
+    # The program's name, before the state, may contain blanks and brackets.
     return content.decode(errors="replace").rpartition(")")[2].split()
 
 

@@ -13,13 +13,13 @@ IS_PORTABLE = bool(os.environ.get("ROOKERY_PORTABLE")) or not Path("/proc/self/s
 
 
 class ProcessQueries(Protocol):
-    """What the system knows about a process; the empty value if the process is gone."""
+    """Questions about a process. If it is gone, the answer is ``None``, 0 or empty."""
 
     def start_and_parent(self, pid: int) -> tuple[str | None, int]:
         """Return when a process began, and its parent's pid.
 
         The start is ``None`` if the process has ended, even if its parent has not reaped it.
-        It does not change when the wall clock does.
+        The start stays the same when the wall clock is set.
         """
         ...
 
@@ -61,7 +61,7 @@ class ProcessQueries(Protocol):
 
 
 class TerminalQueries(Protocol):
-    """What the system knows about a process and its terminal."""
+    """Questions about a process and its terminal."""
 
     def terminal(self, pid: int) -> int:
         """Return a number that only processes on the same controlling terminal share."""

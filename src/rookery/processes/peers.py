@@ -25,7 +25,7 @@ _UCRED = struct.Struct("3i")
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The process that connected, or that listens."""
+    """The process at the other end of a unix socket."""
 
     pid: int
     uid: int

@@ -72,7 +72,8 @@ class PsutilSystem:
 
     def terminal(self, pid: int) -> int:
         # psutil reads the list of terminals only once. A terminal belongs to one session of
-        # processes, so its leader identifies it; a session without a terminal counts as on one.
+        # processes, so the session's leader identifies it. A session without a terminal
+        # counts as if it had one.
         with suppress(OSError):
             return os.getsid(pid)
         return 0

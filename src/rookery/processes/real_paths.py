@@ -6,15 +6,15 @@ import errno
 import os
 import re
 
-#: The kernel follows no more links in one path.
+#: The number of links that the kernel follows in one path.
 MAX_LINKS = 40
 
-#: What each process resolves differently: its own folder, files and threads.
+#: Paths that each process resolves differently: to its own folder, files and threads.
 _OF_PROCESS = re.compile(r"/proc/(self|thread-self|\d+)|/dev/fd")
 
 
 def real_path(path: str) -> str:
-    """Resolve links. Raises ``OSError`` for a path that each process resolves differently."""
+    """Resolve a path's links. Raises ``OSError`` if each process resolves it differently."""
     if _depends_on_process(path):
         raise OSError(errno.EXDEV, "it depends on the process that opens it", path)
     return os.path.realpath(path)

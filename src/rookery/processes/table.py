@@ -95,12 +95,12 @@ def signal_each(processes: Iterable[Process], number: int) -> None:
 def signal_sessions(leaders: Collection[Process], number: int) -> None:
     """Send a signal to all processes of terminal sessions, also if their leaders have ended.
 
-    The number of a leader is not used again while a process of its session is left.
+    The pid of a leader is not reused while a process of its session is left.
     """
     ours = {each.pid: each for each in leaders}
     for each in leaders:
         if (found := Process.of(each.pid)) is not None and found != each:
-            del ours[each.pid]  # another process has the number now
+            del ours[each.pid]  # another process has the pid now
     pids = [pid for pid in system.pids() if pid in ours or session_leader(pid) in ours]
     # A descendant may have begun a session of its own.
     below = [child for pid in pids for child in descendants(pid)]
@@ -119,7 +119,7 @@ def signal_group(process: Process, number: int) -> None:
 
 def find_newest(arguments: Collection[str]) -> int | None:
     """Return this user's newest process whose command line contains all these arguments."""
-    # Only the command lines of all processes are read: a start waits for this.
+    # Of all processes, only the command line is read, because a start waits for this.
     matching = [pid for pid in system.pids() if set(arguments) <= set(system.argv(pid))]
     ours = [pid for pid in matching if system.owner(pid) == os.getuid() and Process.of(pid)]
     began = {pid: at for pid in ours if (at := system.began(pid))}

@@ -1,1 +1,1 @@
-"""Small programs that run outside the daemon; standard library only, they start fast."""
+"""Small programs that run outside the daemon; to start fast, they use no other packages."""

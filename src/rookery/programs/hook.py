@@ -29,7 +29,7 @@ ACCEPT_TIMEOUT_SECONDS = 2.0
 #: When an agent gives up on a hook, the hook's answer is lost and the tool call runs.
 DECISION_TIMEOUT_SECONDS = 350.0
 
-#: Seconds to wait for a new daemon after one died while we waited for its decision.
+#: Seconds to wait for a new daemon after the daemon died before it had decided.
 RESTART_TIMEOUT_SECONDS = 30.0
 
 #: Maximum bytes of a payload, as in the daemon; a tool's input may hold a whole file.
@@ -113,8 +113,8 @@ def _ancestors() -> bytes:
     return b",".join(found)
 
 
-def _send(door: str, call: bytes, patience: float) -> bytes:
-    """Return the daemon's whole answer; wait up to ``patience`` seconds for a decision."""
+def _send(door: str, call: bytes, timeout_s: float) -> bytes:
+    """Return the daemon's whole answer; wait up to ``timeout_s`` seconds for a decision."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         connection.settimeout(ACCEPT_TIMEOUT_SECONDS)
@@ -123,7 +123,7 @@ def _send(door: str, call: bytes, patience: float) -> bytes:
         rest = memoryview(call)
         while rest:
             rest = rest[connection.send(rest) :]
-        return _receive(connection, patience)
+        return _receive(connection, timeout_s)
     finally:
         connection.close()
 
@@ -136,13 +136,13 @@ def _check_peer(connection: _socket.socket) -> None:
             raise OSError
 
 
-def _receive(connection: _socket.socket, patience: float) -> bytes:
+def _receive(connection: _socket.socket, timeout_s: float) -> bytes:
     answer = b""
     try:
         while part := connection.recv(65536):
             answer += part
             if answer.startswith(WAIT):
-                connection.settimeout(patience)
+                connection.settimeout(timeout_s)
     except OSError:
         if not answer.startswith(WAIT):
             raise
@@ -150,7 +150,7 @@ def _receive(connection: _socket.socket, patience: float) -> bytes:
 
 
 def insist(door: str, call: bytes, answer: bytes, over: float) -> bytes:
-    """Return the decision; if the daemon dies meanwhile, ask the next one for the same call.
+    """Return the decision; if the daemon dies meanwhile, ask the next one about the same call.
 
     ``over`` is the deadline in seconds since 1970.
     """
@@ -185,7 +185,7 @@ def _offline_answer(spool: str, agent: str, payload: bytes) -> bytes:
 def verified(stored: bytes) -> bytes:
     """Return the offline answers. Raises ``ValueError`` if their checksum does not match.
 
-    The checksum is the count and the sum of the bytes before it: better ones import slowly.
+    It is the count and the sum of the bytes before it: modules for better ones import slowly.
     """
     before, _, check = stored.rpartition(CHECKSUM)
     if check != b'%d %d"}\n' % (len(before), sum(before)):

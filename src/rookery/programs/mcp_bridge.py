@@ -19,13 +19,14 @@ from typing import Any
 #: Seconds to wait for a daemon that is not running.
 RESTART_TIMEOUT_SECONDS = 60.0
 
-#: Seconds between two attempts to reach it.
+#: Seconds between two attempts to reach the daemon.
 RETRY_SECONDS = 0.2
 
 #: Seconds for a running daemon to answer.
 ANSWER_TIMEOUT_SECONDS = 120.0
 
-#: The field with which newer protocols name their version in each request; older: only once.
+#: The field in which each request of a newer protocol names its version. With an older
+#: protocol, only ``initialize`` names the version.
 VERSION = "io.modelcontextprotocol/protocolVersion"
 
 #: JSON-RPC error codes.
@@ -45,7 +46,7 @@ class Away(Exception):
 
 
 class Bridge:
-    """Send each request on its own connection, so that requests do not wait for each other."""
+    """Sends each request on its own connection, so that requests do not wait for each other."""
 
     def __init__(self, door: str, badge: str) -> None:
         self._door = door
@@ -139,7 +140,8 @@ class Bridge:
                 connection.connect(self._door)
                 _check_peer(connection)
                 with suppress(BrokenPipeError, ConnectionResetError):
-                    connection.sendall(request)  # too large: cut off, and the answer says so
+                    # The daemon cuts off a request that is too large, and its answer says so.
+                    connection.sendall(request)
                 while part := connection.recv(65536):
                     answer += part
             except TimeoutError:

@@ -1,11 +1,11 @@
 """Move a branch together with the working tree in which it is checked out, or neither.
 
-Run as ``python -I -S move_checkout.py REF OLD NEW REASON [LINE …]`` in that working tree. The
-lines are further ones for ``git update-ref --stdin``, which belong to the same move. It is a
-program of its own so that the death of the daemon does not stop it halfway.
+Run as ``python -I -S move_checkout.py REF OLD NEW REASON [LINE …]`` in that working tree. Each
+LINE is a further command for ``git update-ref --stdin`` that belongs to the same move. This is
+a program of its own so that the death of the daemon does not stop a move halfway.
 
-Git locks HEAD and all the refs before the first file is written. The checkout of another branch
-or a reset comes before that, and stops the move, or after it.
+Git locks HEAD and all the refs before the first file is written. So a checkout or a reset by
+another process happens either before that, and stops the move, or after the move.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import sys
 
 def main() -> int:
     ref, old, new, reason, *others = sys.argv[1:]
-    # ORIG_HEAD is the commit to which a person takes a merge back.
+    # ORIG_HEAD is the commit to which a person resets the branch to undo a merge.
     lines = ["start", f"update ORIG_HEAD {old}", f"update HEAD {new} {old}", *others, "prepare"]
-    # An exit before the commit closes its input, upon which it releases the locks.
+    # If this program exits before the commit, git's input closes and git releases the locks.
     with subprocess.Popen(
         ["git", "update-ref", "-m", reason, "--stdin"],
         stdin=subprocess.PIPE,
@@ -31,7 +31,7 @@ def main() -> int:
         if (head := _output("symbolic-ref", "--quiet", "HEAD")) != ref:
             sys.stderr.write(f"HEAD is now at {head or 'no branch'}, not at {ref}.\n")
             return 1
-        # Git takes a file with another time stamp for a changed one until it has compared it.
+        # Git treats a file with a new time stamp as changed until it has compared the content.
         _output("update-index", "-q", "--refresh")
         if not _update_files(old, new):
             return 1
@@ -42,19 +42,19 @@ def main() -> int:
 
 
 def _ask(transaction: subprocess.Popen[bytes], lines: list[str]) -> bool:
-    """Give lines to git; return whether it has carried out the last one."""
+    """Send lines to git; return whether git has carried out the last one."""
     assert transaction.stdin  # noqa: S101 - a pipe was requested
     assert transaction.stdout  # noqa: S101 - a pipe was requested
     try:
         transaction.stdin.write(os.fsencode("".join(f"{each}\n" for each in lines)))
-    except BrokenPipeError:  # it has complained already
+    except BrokenPipeError:  # git has exited, and has printed why
         return False
     expected = f"{lines[-1]}: ok\n".encode()
     return any(answer == expected for answer in transaction.stdout)
 
 
 def _update_files(old: str, new: str) -> bool:
-    """Update index and files; git refuses to overwrite what is not committed."""
+    """Update index and files; git refuses to overwrite uncommitted changes."""
     command = ["git", "read-tree", "-m", "-u", old, new]
     return subprocess.run(command, check=False).returncode == 0
 

@@ -1,11 +1,11 @@
 """Claude Code, as of 2.1.
 
-Only what a command that must start quickly may need; ``agent`` has the rest.
+This module has only what is needed by commands that must start quickly; ``agent`` has the rest.
 """
 
 NAME = "claude"
 
-#: What a project's folder may hold that runs programs once the folder is trusted.
+#: Files and folders of a project that can run programs once the project is trusted.
 PROJECT_FILES = (".claude", ".mcp.json")
 
 #: The environment variable that Claude Code sets for the programs that it runs.

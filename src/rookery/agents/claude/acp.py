@@ -30,7 +30,7 @@ _SIGN_IN = (
     " [agents.claude.environment] of the configuration."
 )
 
-#: The options in a folder that the user has not accepted: as on the command line without ACP.
+#: The options in a folder that the user has not trusted: those of ``driven.UNTRUSTED``.
 UNTRUSTED = {"settingSources": ["user"], "strictMcpConfig": True}
 
 #: The mode that has another name over ACP.
@@ -61,7 +61,7 @@ def over_acp(spec: LaunchSpec, modes: Mapping[str, Autonomy]) -> DriverLine:
 
 
 def _meta(spec: LaunchSpec, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return what the adapter takes besides the protocol's own fields."""
+    """Return the fields that the adapter takes in addition to those of the protocol."""
     meta: dict[str, Any] = {}
     if spec.system_prompt:
         meta["systemPrompt"] = {"append": spec.system_prompt}
@@ -72,7 +72,7 @@ def _meta(spec: LaunchSpec, options: Mapping[str, Any] | None = None) -> dict[st
 
 
 def name_tool(call: AcpCall) -> NamedCall:
-    """Name a call as its hooks do: the adapter says the tool's name besides the protocol."""
+    """Name a call as Claude Code's hooks do: the adapter adds the tool's name to the call."""
     match call.method, call.meta:
         case _, {"claudeCode": {"toolName": str(tool)}} if tool:
             return NamedCall(tool, call.input)

@@ -44,8 +44,8 @@ REWRITING = Rewriting(
     tab="    ", trims=True, strips=True, splits=True, composes=True, reviews=DIRECTIONS
 )
 
-#: It expands a mention at the beginning of a word, also after some punctuation. The ``@`` of an
-#: e-mail address is none.
+#: Claude Code expands a mention at the beginning of a word, also after some punctuation. The
+#: ``@`` of an e-mail address is no mention.
 MENTIONS = re.compile(r"(?<![\w.%+-])@(?![ \t\n]|\Z)")
 
 
@@ -70,7 +70,7 @@ def command_line(spec: LaunchSpec, events: Sequence[str] = EVENTS) -> CommandLin
 def _settings(spec: LaunchSpec, events: Sequence[str]) -> str:
     added: dict[str, object] = {"env": hook_variables.of_launch(spec.environment)}
     if spec.tools:
-        # They are allowed here: Rookery's MCP server checks the badge of each caller.
+        # These tools need no permission: Rookery's MCP server checks the badge of each caller.
         added["permissions"] = {"allow": ["mcp__rookery"]}
     return hook_settings(spec.hook, events, added)
 
@@ -94,7 +94,7 @@ def why_not(words: str) -> str:
 
 
 #: Options that would replace Rookery's settings, tools or session id, that disable hooks, or
-#: that run something else than a conversation in this terminal.
+#: that run something other than a conversation in this terminal.
 RESERVED = ReservedArguments(
     options={
         **dict.fromkeys(("--settings", "--mcp-config", "--session-id"), NOTHING),

@@ -10,7 +10,7 @@ from rookery.model.forms import Form
 from rookery.model.permissions import Call, Outcome, Verdict
 from rookery.ports.agent import Payload
 
-#: The name of such a request, used instead of a tool name.
+#: The name of the request to fill in a form, used instead of a tool name.
 TOOL = "Elicitation"
 
 
@@ -23,7 +23,7 @@ def read(payload: Payload) -> Call | None:
 
 
 def shown_input(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what rules and people are shown of a form, from a hook or a control request."""
+    """Return the parts of a form's request (hook or protocol) that rules and people see."""
     asks = {"server": request.get("mcp_server_name", ""), "message": request["message"]}
     return {**asks, "url": request.get("url") or ""}
 

@@ -16,7 +16,7 @@ FENCE = "---"
 #: Invisible characters that may be before the first fence.
 _LEADING = "\ufeff\u200b \t\r\n\f\v\x85\xa0\u2028\u2029"
 
-#: Line breaks of some YAML parsers only.
+#: Characters that only some YAML parsers treat as line breaks.
 _OTHER_BREAKS = frozenset("\r\x85\u2028\u2029\f\v")
 
 _FIELD = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):(?:[ ](.*))?")

@@ -12,7 +12,7 @@ from rookery.model.screens import Dialog, Press
 _PLAN_YES = re.compile(r"Yes, (?:manually approve edits|and switch to default\b.*)")
 _PLAN_NO = re.compile(r"No|Tell Claude what to change")
 
-#: The option that denies, before and after Tab; after it, the option has a field for a reason.
+#: The option that denies, before and after Tab, which opens a field for the reason.
 _REFUSAL = re.compile("No")
 _REFUSAL_OPENED = "No, and tell Claude what to do differently"
 

@@ -17,9 +17,9 @@ _EDGE = re.compile(r"[─━▔]{20,}.*")
 #: The option that Enter would choose, in a dialog without a footer: an input box is never below
 #: the last rule.
 _CHOSEN = re.compile(r" {2,}❯ \S")
-#: The lines above and below what a dialog is about.
+#: The dashed lines above and below the subject of a dialog.
 _DASHES = re.compile(r"╌{20,}.*")
-#: One tool with its one argument, as in ``Read(/etc/hosts)``; and an address.
+#: A tool with a single argument, as in ``Read(/etc/hosts)``, and a web address.
 _ARGUMENT = re.compile(r"\w+\((?P<value>.+)\)")
 _NAMED = re.compile(r"url: (?P<value>.+)")
 #: The title of a dialog about a skill, whose arguments are not shown.
@@ -40,7 +40,7 @@ _SELECTED_NUMBER = re.compile(r"\s*❯ \d+\. ")
 #: The beginning of a draft with completions below its box: a command, a file.
 _COMPLETED = ("/", "@")
 _COMMAND = re.compile(r"/\S*")
-#: A command that is offered while one is typed: its name, and its aliases.
+#: A command in the list that opens while a command is typed: its name, and its aliases.
 _OFFER = re.compile(r"  (?P<mark>[❯ ]) (?P<name>/\S+)(?: \((?P<others>[^)]*)\))?(?:\s|$)")
 #: Overlays that take the keys while the input box stays on the screen, and their names.
 _OVERLAYS = (
@@ -134,7 +134,7 @@ def _draft(inside: Sequence[str]) -> str | None:
 
 
 def _dialog(lines: Sequence[str]) -> Dialog:
-    """Read a dialog: the text below the last rule but one, without the options."""
+    """Read a dialog: the text below the last edge that precedes a question, and the options."""
     # Edges begin in the first column; the agent's own text never does.
     edges = [row for row, line in enumerate(lines) if _EDGE.fullmatch(line)]
     parts = [lines[row + 1 :] for row in reversed(edges)] or [lines]
@@ -171,7 +171,7 @@ def _dialog(lines: Sequence[str]) -> Dialog:
 
 
 def _shown_part(above: Sequence[str], *, has_head: bool) -> tuple[str, ...] | None:
-    """Read the part of a call that a dialog shows; none if it shows the whole call."""
+    """Return the part of a call that a dialog shows; ``None`` if it shows the whole call."""
     dashes = [row for row, line in enumerate(above) if _DASHES.fullmatch(line)]
     if len(dashes) > 1:
         body = " ".join(line.strip() for line in above[dashes[0] + 1 : dashes[-1]])

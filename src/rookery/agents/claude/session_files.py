@@ -14,12 +14,13 @@ from rookery.ports.transcript import SessionEntry, SessionFiles
 #: Claude Code's names for its states; "shell" is a command that continues after the turn.
 _ACTIVITIES = {"idle": Activity.IDLE, "shell": Activity.IDLE, "busy": Activity.WORKING}
 
-#: The value of "waiting for" while one of its own menus is open, such as /model: no turn asks.
+#: The value of ``waitingFor`` while a menu of Claude Code is open, such as /model: no turn asks
+#: then.
 MENU = "dialog open"
 
 
 def read(text: str) -> SessionEntry | None:
-    """Parse a file. ``None`` if it is half written: it will be written again."""
+    """Parse a file. ``None`` if it is incomplete: Claude Code then writes it again."""
     try:
         match json.loads(text):
             case {

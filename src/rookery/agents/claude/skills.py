@@ -30,7 +30,7 @@ _SUBAGENT_FIELDS: Mapping[str, str] = {"Agent": "subagent_type", "Task": "subage
 #: The tool that runs a script, which may start any subagent.
 _WORKFLOW = "Workflow"
 
-#: An inline command, which follows a space, and a block of them.
+#: An inline command, which stands at the beginning or after white space, and a block of them.
 _INLINE = re.compile(r"(?<!\S)!`([^`]+)`")
 _BLOCK = re.compile(r"^[ \t]*```!([^`]*)```", re.MULTILINE)
 _MARK = re.compile(r"!`|```!")
@@ -50,7 +50,7 @@ _SUBAGENT_DEFINITION_FIELDS = _COMMON_FIELDS | {
     *("tools", "disallowedTools", "permissionMode", "maxTurns", "memory", "background"),
 }
 
-#: Fields by which a skill runs in a subagent, and the plain name of one.
+#: Fields by which a skill runs in a subagent, and the plain name of a subagent.
 _FORK_FIELDS = frozenset({"context", "agent"})
 _PLAIN_NAME = re.compile(r"[A-Za-z][\w-]*|")
 
@@ -119,7 +119,7 @@ def runs_at_start(text: str) -> bool:
 
 
 def user_folder(transcript: str) -> Path | None:
-    """Return the folder of settings of the user whose session has this transcript."""
+    """Return the settings folder of the user whose session has this transcript."""
     above = Path(transcript).parents
     is_known = len(above) > 2 and above[1].name == "projects"  # noqa: PLR2004 - folder, project
     return above[2] if is_known else None

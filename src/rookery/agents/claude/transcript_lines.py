@@ -1,4 +1,4 @@
-"""Read what Claude Code itself adds to the lines of the user. As of 2.1."""
+"""Read the user's lines of a transcript, some of which Claude Code itself writes. As of 2.1."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def read(text: str) -> Iterator[tuple[Literal["prompt", "words", "result"], str]]:
-    """Return the kind of a user's line: a prompt, a command, or a command's output."""
+    """Yield the kind and the text of a user's line: a prompt, a command, or its output."""
     if command := _COMMAND.match(text):
         yield "prompt", f"{command['name']} {command['args']}"
     elif output := _OUTPUT.match(text):

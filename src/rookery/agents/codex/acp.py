@@ -33,7 +33,7 @@ from rookery.ports.agent import DriverLine, LaunchSpec
 
 PROGRAM = "codex-acp"
 
-#: Over ACP, no mode of Codex only reads and never asks.
+#: The modes over ACP. ``plan`` is missing: none of them only reads and never asks.
 _MODES = {
     "default": "read-only",
     "read-only": "read-only",
@@ -46,7 +46,7 @@ _SIGN_IN = (
     " the configuration."
 )
 
-#: The adapter cannot be told otherwise.
+#: Why an untrusted folder is refused: no option makes the adapter ignore its MCP servers.
 _UNTRUSTED = (
     "Codex does not trust this folder yet. Its ACP adapter would accept it for good and run the"
     " MCP servers of the project. Run  codex  there once and accept it, or use --runtime codex."

@@ -42,7 +42,7 @@ MODES: Mapping[str, Autonomy] = {
     "danger-full-access": Autonomy.ALL,
 }
 
-#: A person decides approvals: the user's settings can name a model as the reviewer.
+#: Arguments that leave approvals to a person, even if the user's settings name a model.
 _ASKS_A_PERSON = ("--sandbox", "read-only", "-c", 'approvals_reviewer="user"')
 
 #: The arguments for the modes with Rookery's names.
@@ -53,8 +53,8 @@ _OUR_MODES = {
 
 
 def command_line(spec: LaunchSpec) -> CommandLine:
-    # Otherwise Codex starts a daemon that outlives it and keeps the first session's
-    # environment.
+    # Without this option, Codex starts a daemon that outlives it and keeps the environment of
+    # the first session.
     argv = [*spec.command, "--no-daemon"]
     for setting in (*hook_settings(spec.hook), *tool_settings(spec.tools)):
         argv += ["-c", setting]
@@ -102,9 +102,10 @@ CODEX = Agent(
     command_line=command_line,
     hooks=HOOKS,
     input=InputDialect(
-        quiet=5.0,  # only an error of its model is reported by nothing else
+        quiet=5.0,  # for errors of its model, which only the screen shows
         interrupt=("escape",),
-        # Two lines: before and after the cursor. ctrl-c would end Codex if its box were empty.
+        # Each pair clears a line, before and after the cursor. ctrl-c would end Codex if its
+        # box were empty.
         clearing=("ctrl-u", "ctrl-k") * 25,
         quit="/quit",
         pasted=re.compile(r"(?:\[Pasted Content \d+ chars\](?: #\d+)?\s*)+"),

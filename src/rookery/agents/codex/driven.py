@@ -40,7 +40,7 @@ def driver_line(spec: LaunchSpec) -> DriverLine:
 
 
 def _conversation(spec: LaunchSpec) -> tuple[str, Mapping[str, Any]]:
-    """Return the request that opens the thread, and which thread it continues."""
+    """Return the request that opens the thread, and its parameters."""
     if spec.resumes:
         return "thread/resume", {"threadId": spec.native_id, "excludeTurns": True}
     if spec.forks:

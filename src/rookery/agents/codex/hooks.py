@@ -42,7 +42,7 @@ def patched_files(tool_input: Mapping[str, Any]) -> str:
 class CodexHooks(ClaudeStyleHooks):
     def read(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
         for fact in super().read(payload, session):
-            # The hook contains the folder that the model chose for a command, if it chose one.
+            # If the model chose a folder for a command, the hook names that folder.
             is_use = isinstance(fact, ToolUsed)
             yield structs.replace(fact, folder=payload["cwd"]) if is_use else fact
 

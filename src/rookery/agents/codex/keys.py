@@ -6,7 +6,7 @@ import re
 
 from rookery.agents.shared.keys import DialogKeys
 
-#: The last option may be cut off. The line below it shows that Esc cancels.
+#: The screen may cut off the last option, "No". Escape still denies, as the footer says.
 KEYS = DialogKeys(
     "y",
     re.compile(r"Yes, .*\(y\)"),

@@ -10,7 +10,10 @@ from rookery.agents.codex.trust import digest
 
 
 def tool_settings(tools: Sequence[str]) -> Iterable[str]:
-    """Return settings that allow Rookery's tools unasked: its MCP server checks each caller."""
+    """Return settings that add Rookery's tools and allow them unasked.
+
+    Rookery's MCP server checks the badge of each caller.
+    """
     if tools:
         program, *arguments = tools
         server = "mcp_servers.rookery"

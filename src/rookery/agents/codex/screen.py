@@ -30,7 +30,7 @@ _OFFER = re.compile(r"(?P<mark>[› ]) (?P<name>/\S+)(?: {2}|$)")
 #: The message about an unknown slash command; the text stays in the box.
 _UNRECOGNIZED = re.compile(r"\W*(?P<said>Unrecognized command '(?P<name>/\S*)'.*)")
 
-#: How it draws a conversation.
+#: How Codex draws a conversation.
 SPEECH = Speech(
     mark="• ",
     prompt=re.compile(r"›"),
@@ -85,7 +85,7 @@ def _instead(draft: str, lines: Sequence[str]) -> str:
 
 
 def _draft(lines: Sequence[str], solid: Sequence[str]) -> str | None:
-    """Read the box: above the last lines, which name the model and the folder."""
+    """Read the box, which is above the last lines: those name the model and the folder."""
     row = len(lines) - 1
     while row >= 0 and lines[row].strip():
         row -= 1

@@ -37,7 +37,7 @@ def require_known_keys(settings: Mapping[str, Any]) -> None:
 
 
 def hashes(file: str, hooks: Iterable[FoundHook]) -> Mapping[str, str]:
-    """Return Codex's names of the hooks found in ``file``, and the hash of each."""
+    """Return Codex's keys for the hooks found in ``file``, and the hash of each."""
     hash_by_key = {}
     for each in hooks:
         if each.event in EVENTS:
@@ -54,7 +54,7 @@ def hashes(file: str, hooks: Iterable[FoundHook]) -> Mapping[str, str]:
 
 
 def digest(label: str, command: str, timeout: int) -> str:
-    """Return Codex's hash of a hook; ``timeout`` is the one that Codex applies."""
+    """Return Codex's hash of a hook; ``timeout`` is the value that Codex applies."""
     hook = {"type": "command", "command": command, "timeout": timeout, "async": False}
     identity = {"event_name": label, "hooks": [hook]}
     whole = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -33,17 +33,18 @@ _SIGN_IN = (
     " it in [agents.gemini.environment] of the configuration."
 )
 
-#: ``run_shell_command__fc-1`` and ``run_shell_command-1763450000000-1``.
+#: Ids with the name of a tool: ``run_shell_command__fc-1``, ``run_shell_command-1763450000-1``.
 _NAMED_ID = re.compile(r"([A-Za-z]\w*?)(?:__\S+|[-_]\d{10,}\S*)")
 
 #: The explanation of a command that runs in another folder than the project's. The command and
 #: its description, before and after, may contain the same words.
 _IN_FOLDER = re.compile(r"\s*\[in ([^\]]+)\]")
 
-#: Stands for a folder that cannot be told from the explanation: no allow rule matches there.
+#: The folder of a command if its explanation does not show it clearly: it is outside of every
+#: project, so that rules that allow commands inside the project do not match.
 _ANYWHERE = "/"
 
-#: The tools that change a file; one that has no name here is known by its kind.
+#: The tools that change a file or run a command, for calls of which only the kind is known.
 _WRITE, _REPLACE, _SHELL = "write_file", "replace", "run_shell_command"
 
 
@@ -68,15 +69,16 @@ def over_acp(spec: LaunchSpec, modes: Mapping[str, Autonomy]) -> DriverLine:
 
 
 def _services(autonomy: Autonomy) -> tuple[Service, ...]:
-    """Return what Rookery does for it: writing only.
+    """Return the services that Rookery offers to Gemini: only writing files.
 
-    Gemini does not understand the error for a file that does not exist, and so cannot make one.
+    If Rookery also read files, Gemini could not create any: it does not understand the error
+    for a file that does not exist.
     """
     return tuple(each for each in services_in(autonomy) if each == "write")
 
 
 def name_tool(call: AcpCall) -> NamedCall:
-    """Name a call as its hooks do, as far as the protocol tells."""
+    """Name a call as Gemini's hooks do, as far as the protocol shows its tool."""
     tool = _tool_of(call)
     if call.method == RUN_COMMAND:
         return NamedCall(_SHELL, call.input)

@@ -47,7 +47,7 @@ def command_line(spec: LaunchSpec) -> CommandLine:
     return CommandLine(tuple(argv), {})
 
 
-#: Options that would replace Rookery's session id, or run something else than a conversation
+#: Options that would replace Rookery's session id, or run something other than a conversation
 #: in this terminal.
 RESERVED = ReservedArguments(
     options={
@@ -77,7 +77,7 @@ GEMINI = Agent(
         settle=3.0,  # it restarts itself once a folder is trusted, and ignores keys meanwhile
         clearing=("ctrl-c",),
         quit="/quit",
-        # It expands each one, even in an e-mail address, unless it is escaped.
+        # Gemini expands each mention, even in an e-mail address, unless the ``@`` is escaped.
         mentions=re.compile(r"@(?![ \t\n]|\Z)"),
         suspends=True,
         pasted=re.compile(r"(?:\[Pasted Text: \d+ (?:lines|chars)(?: #\d+)?\]\s*)+"),

@@ -137,9 +137,10 @@ def _input(payload: Payload) -> Mapping[str, Any]:
 
 
 def _searched(tool: str, tool_input: Mapping[str, Any]) -> frozenset[str]:
-    """Return the path fields of a call for which Gemini may search another file.
+    """Return the path fields of a call for which Gemini may use another file.
 
-    If no file has a relative path, ``replace`` changes a file of the project that ends with it.
+    If there is no file at a relative path, ``replace`` searches the project for a file whose
+    path ends with it, and changes that file.
     """
     file = tool_input.get("file_path")
     is_relative = isinstance(file, str) and not PurePath(file).is_absolute()

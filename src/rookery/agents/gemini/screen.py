@@ -49,15 +49,15 @@ _LOADING = re.compile(r"Loading suggestions")
 #: The line below the box with the labels of the last line.
 _LABELS = re.compile(r"\(/directory\)|(?:^| )/model$")
 
-#: Gemini restarts itself: keys pressed now would go to its next box.
+#: The message that Gemini restarts itself: keys pressed now would go to its next box.
 _RESTARTING = re.compile(r"Gemini CLI is restarting\b")
 
-#: Maximum rows above the box: below the line of a running turn, and below the rule.
-_STATUS, _MODE = 5, 3
+#: The rows above the box in which the status (with a running turn) and the rule are looked for.
+_STATUS_ROWS, _RULE_ROWS = 5, 3
 #: Maximum rows below a frame: they show the effect of a key.
 _MAX_TOAST_ROWS = 2
 
-#: How it draws a conversation.
+#: How Gemini draws a conversation.
 SPEECH = Speech(
     mark="✦ ",
     prompt=re.compile(r" [>*!] "),
@@ -82,7 +82,7 @@ def read(screen: Screen) -> View:
         return View(obstacle="its history search is open")
     if _may_list(draft) and (choices := _choices(lines[below + 1 :])):
         return _offered(draft, choices)
-    status = lines[max(0, above - _STATUS) : above]
+    status = lines[max(0, above - _STATUS_ROWS) : above]
     is_working = any(_WORKING.search(line) for line in status) or _has_queue(lines[:above])
     return View(draft, None, is_working)
 
@@ -116,7 +116,7 @@ def _find_plain_box(lines: Sequence[str]) -> tuple[int, int] | None:
     if labels is None or rule is None:
         return None
     above = _next_blank(lines, rule + 1)
-    if above > rule + _MODE or above + 1 >= labels:
+    if above > rule + _RULE_ROWS or above + 1 >= labels:
         return None
     if _PROMPT.fullmatch(lines[above + 1]) is None:
         return None
@@ -146,7 +146,7 @@ def _above(lines: Sequence[str], below: int, top: re.Pattern[str]) -> tuple[int,
 
 def _is_last(over: Sequence[str]) -> bool:
     """Return whether a box is the input box, and not a sent prompt on a half-drawn screen."""
-    has_status = any(_RULE.fullmatch(line) for line in over[-_MODE:])
+    has_status = any(_RULE.fullmatch(line) for line in over[-_RULE_ROWS:])
     return has_status or bool(over and (not over[-1].strip() or _ALONE.search(over[-1])))
 
 
@@ -190,7 +190,7 @@ def _offered(draft: str, choices: Sequence[str]) -> View:
 def _without_status(lines: Sequence[str]) -> Sequence[str]:
     """Remove the status between the conversation and the box."""
     rows = [row for row, line in enumerate(lines) if _RULE.fullmatch(line)]
-    end = rows[-1] if rows and rows[-1] >= len(lines) - _STATUS else len(lines)
+    end = rows[-1] if rows and rows[-1] >= len(lines) - _STATUS_ROWS else len(lines)
     while end and not lines[end - 1].strip():
         end -= 1
     return lines[:end]

@@ -78,7 +78,7 @@ def _read_usage(line: Line) -> Usage | None:
 
 
 def folders(sources: FolderSources) -> Iterable[str]:
-    """Return Gemini's folders: for sessions that the user starts, and that Rookery starts."""
+    """Yield Gemini's folders: for sessions that the user starts, and for those of Rookery."""
     ours = {**sources.login, **sources.shared, **sources.own}
     for each in (sources.login, ours):
         if home := each.get(HOME) or each.get("HOME"):

@@ -1,11 +1,11 @@
 """OpenCode, as of 1.18.
 
-Only what a command that must start quickly may need; ``agent`` has the rest.
+This module has only what is needed by commands that must start quickly; ``agent`` has the rest.
 """
 
 NAME = "opencode"
 
-#: What a project's folder may hold that runs programs once the folder is trusted.
+#: Files and folders of a project that can run programs once the project is trusted.
 PROJECT_FILES = (".opencode", "opencode.json", "opencode.jsonc")
 
 #: The runtimes in which it works without a terminal.

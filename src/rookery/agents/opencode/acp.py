@@ -14,12 +14,12 @@ from rookery.ports.agent import CommandLine, DriverLine, LaunchSpec
 
 _SIGN_IN = "Type  opencode auth login  in a terminal."
 
-#: The tools of each kind, for a call that is not announced by its name.
+#: The tool for each kind of call, for calls whose title is not the name of a tool.
 _KINDS = {"execute": "bash", "edit": "edit", "read": "read", "fetch": "webfetch"}
 
 
 def over_acp(spec: LaunchSpec, command_line: Callable[[LaunchSpec], CommandLine]) -> DriverLine:
-    """Start it with the settings that ``command_line`` gives to a session in a terminal."""
+    """Return how OpenCode is started over ACP, with the settings of a session in a terminal."""
     refuse_system_prompt(spec, "OpenCode")
     usual = command_line(spec)
     argv = spec.command if "acp" in spec.command else (*spec.command, "acp")
@@ -41,7 +41,7 @@ def over_acp(spec: LaunchSpec, command_line: Callable[[LaunchSpec], CommandLine]
 
 
 def name_tool(call: AcpCall) -> NamedCall:
-    """Name a call as its plugin does: it is announced with its tool as the title."""
+    """Name a call as Rookery's plugin does: OpenCode announces it by the tool's name."""
     if call.method in {WRITE_FILE, RUN_COMMAND}:
         return by_kind(call)
     is_name = call.first_title.replace("_", "").isalnum()

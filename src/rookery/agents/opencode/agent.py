@@ -57,7 +57,7 @@ _READING: Mapping[str, object] = {
 }
 
 #: The tools that change something. All are named: a key of the user's settings keeps its
-#: position when these are merged in, and of two keys that match a tool the later one counts.
+#: position when these are merged in, and of two keys that match a tool, the later key counts.
 _CHANGING = (
     *("edit", "bash", "task", "skill", "webfetch", "websearch", "codesearch"),
     *("external_directory", "doom_loop", "plan_enter", "plan_exit"),
@@ -81,7 +81,7 @@ def command_line(spec: LaunchSpec) -> CommandLine:
 
 
 def _plugin(spec: LaunchSpec) -> str:
-    """Write the plugin file of one session, with the same text as an installed plugin."""
+    """Return the plugin file of one session, with the same text as an installed plugin."""
     values = {
         "rookery-hook": shlex.split(spec.hook),
         "rookery-door": str(spec.door),
@@ -157,8 +157,8 @@ RESERVED = ReservedArguments(
 OPENCODE = Agent(
     name=NAME,
     program="opencode",
-    # OpenCode cannot fork: its box appears first, so text for the branch would go to the old
-    # one.
+    # In a terminal, OpenCode cannot fork: its box appears before the branch exists, so text for
+    # the branch would go to the old conversation.
     abilities=Abilities(can_fork_driven=True, can_resume=True),
     modes=MODES,
     command_line=command_line,

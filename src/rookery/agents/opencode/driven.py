@@ -8,14 +8,14 @@ from typing import Any
 from rookery.model.errors import BadInput
 from rookery.ports.agent import CommandLine, DriverLine, LaunchSpec
 
-#: Any free port of this computer: the server prints which one it has taken.
+#: The arguments that make OpenCode a server on any free port, which it then prints.
 _SERVE = ("serve", "--hostname", "127.0.0.1", "--port", "0")
 
 
 def over_http(
     spec: LaunchSpec, command_line: Callable[[LaunchSpec], CommandLine]
 ) -> DriverLine:
-    """Start it with the settings that ``command_line`` gives to a session in a terminal.
+    """Return how OpenCode's server is started, with the settings of a session in a terminal.
 
     Raises ``BadInput``.
     """

@@ -45,7 +45,7 @@ class OpenCodeHooks(ClaudeStyleHooks):
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
         """Return a decision in the format that the plugin reads."""
         if payload["hook_event_name"] == "PreToolUse":
-            output = _said_before(verdict)
+            output = _before_tool(verdict)
         elif verdict is None or verdict.outcome is Outcome.GONE:
             return ""  # the dialog is already on the screen
         elif payload.get("tool_name") == ASKING:
@@ -66,7 +66,7 @@ class OpenCodeHooks(ClaudeStyleHooks):
         return ""
 
 
-def _said_before(verdict: Verdict | None) -> dict[str, object]:
+def _before_tool(verdict: Verdict | None) -> dict[str, object]:
     if verdict is None or verdict.outcome is Outcome.GONE:
         return _denial(UNDECIDED)  # an empty answer would allow the call
     return _denial(verdict) if verdict.outcome is Outcome.DENIED else {}

@@ -48,6 +48,6 @@ def _answer_confirmation(dialog: Dialog, verdict: Verdict) -> Press | None:
     return key if shows_text(typed_reason, verdict.reason) else None
 
 
-#: Enter chooses the selected option, which is not visible on the screen. In the worst case
-#: that option denies, or opens a confirmation.
+#: Enter chooses the selected option; the screen does not show which one that is. In the worst
+#: case it denies, or opens a confirmation.
 KEYS = OpenCodeKeys("enter", re.compile("Allow once"), "escape", re.compile("Reject"))

@@ -1,15 +1,15 @@
-// Tells Rookery's daemon what OpenCode does, and OpenCode what the daemon decides.
+// Reports what OpenCode does to Rookery's daemon, and passes the daemon's decisions to OpenCode.
 //
-// It speaks as hook.py does, in the words of Claude's hooks; agents/opencode.py reads them. It
-// runs inside OpenCode: whatever goes wrong here, the agent goes on. Nothing waits for ever, and
-// only a tool call waits at all.
+// It uses the protocol of hook.py and the payloads of Claude's hooks, which
+// agents/opencode/hooks.py reads. It runs inside OpenCode, so none of its errors may stop the
+// agent. Only tool calls wait for the daemon, and never without a time limit.
 
 import { randomBytes } from "node:crypto"
 import { promises as files, readFileSync } from "node:fs"
 import net from "node:net"
 import path from "node:path"
 
-// Filled in where this file is laid down. By the first, a file of ours is known among others.
+// Filled in when this file is written. HOOK identifies the file as Rookery's.
 const HOOK = "@rookery-hook@"
 const DOOR = "@rookery-door@"
 const SPOOL = "@rookery-spool@"
@@ -17,35 +17,35 @@ const SPOOL = "@rookery-spool@"
 // The variable with the password of OpenCode's server, if it has one.
 const PASSWORD = "OPENCODE_SERVER_PASSWORD"
 
-// Of the protocol; see hook_protocol.py.
+// The protocol version; see hook_protocol.py.
 const VERSION = "v2"
 
-// Milliseconds: for the daemon to take a call; to wait for a decision; for a daemon that died
-// meanwhile to come back; and between two tries.
+// Milliseconds: for the daemon to accept a call; to wait for a decision; for a new daemon to
+// start after one died while deciding; and between two attempts.
 const ACCEPT_TIMEOUT_MS = 2_000
 const DECISION_TIMEOUT_MS = 350_000
 const RESTART_TIMEOUT_MS = 30_000
-const AGAIN = 200
+const RETRY_MS = 200
 
-// So long one that took no call in time is not asked again: each call would wait in vain.
-const REST = 5_000
+// Milliseconds without calls to a daemon that did not accept one in time: each would time out.
+const PAUSE_MS = 5_000
 
-// Characters of last words.
-const LONGEST = 100_000
+// Maximum characters of the agent's last message.
+const MAX_ANSWER_CHARS = 100_000
 
-// Bytes of a payload that the daemon takes; see hook.py.
+// Maximum bytes of a payload that the daemon accepts; see hook.py.
 const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024
 
-// What the daemon says; see hook.py.
+// The parts of the daemon's answers; see hook.py.
 const TAKEN = "taken\n"
 const WAIT = "wait "
 const DECIDED = "decided\n"
 
-// Why no tool runs while neither a daemon nor its offline answers are there.
+// The reason of a denial while there is no daemon and its offline answers are damaged.
 const UNDECIDED =
   "Rookery cannot decide this: it does not run, and its offline answers are damaged."
 
-let restsUntil = 0
+let pausedUntil = 0
 let number = 0
 let queue = Promise.resolve()
 
@@ -54,7 +54,8 @@ export const Rookery = async ({ client, directory }) => {
   return hooks(new Conversation(client, directory))
 }
 
-// It may be installed for all sessions and given to this one: one of them is enough.
+// The plugin may be installed for all sessions and also given to this session: only the first
+// one that is loaded works.
 function isFirst(directory) {
   const loaded = (globalThis[Symbol.for("rookery")] ??= new Map())
   const place = `${DOOR} ${directory}`
@@ -63,18 +64,18 @@ function isFirst(directory) {
 }
 
 function hooks(conversation) {
-  // What cannot be told is not told.
+  // An error in a report is ignored: the event is then not reported.
   const quietly = (hear) => (...told) => (async () => hear(...told))().catch(() => undefined)
   return {
     event: quietly(({ event }) => HEARD[event.type]?.(conversation, event.properties)),
     "chat.message": quietly((input, output) => conversation.prompted(input, output)),
-    // An error never lets a tool run: what was not asked about may be denied.
+    // After an error the tool must not run: a rule may deny the call that was not checked.
     "tool.execute.before": async (input, output) => {
       const refusal = await conversation.mayRun(input, output).catch(whyUndecided)
       if (refusal) throw new Error(refusal)
     },
     "tool.execute.after": quietly(async (input) => conversation.ran(input)),
-    // With the password of its server, a command could answer what its agent asks its person.
+    // With the password of OpenCode's server, a command could answer permission requests.
     "shell.env": async (_, output) => {
       if (process.env[PASSWORD]) output.env[PASSWORD] = ""
     },
@@ -96,24 +97,25 @@ const HEARD = {
   "question.rejected": (us, { requestID }) => us.answered(requestID, true),
 }
 
-// What one OpenCode does. It may hold several conversations, with subagents' below them; for
-// us it is one session, whose native id is that of the conversation last spoken to.
+// The state of one OpenCode process. It may have several conversations, with those of subagents
+// below them. For Rookery it is one session, whose native id is the id of the conversation that
+// last received a prompt.
 class Conversation {
   current = ""
-  turn = null // how the present one goes, if there is one
-  prompts = [] // the ids of those that have no answer yet, in their order
-  words = { message: "", parts: new Map() } // of its last message, and which prompt it answers
-  parents = new Map() // of each conversation: its parent, or none
+  turn = null // the outcome of the running turn so far; null if no turn runs
+  prompts = [] // the ids of the prompts that have no answer yet, in order
+  words = { message: "", parts: new Map() } // the last message, and the prompt that it answers
+  parents = new Map() // the parent of each conversation; empty if it has none
   calls = new Map() // tool calls, by id
-  waiting = new Set() // those that wait to be decided
-  asked = new Map() // what OpenCode asks its person, by id
-  counted = new Set() // messages whose tokens were told
+  waiting = new Set() // the calls that wait for a decision
+  asked = new Map() // the requests that OpenCode shows to its user, by id
+  counted = new Set() // the messages whose tokens were reported
 
   constructor(client, directory) {
     Object.assign(this, { client, directory })
   }
 
-  // Tells what has happened, or asks what no tool waits for: if that fails, it is not told.
+  // Sends an event for which no tool call waits. If that fails, the event is lost.
   tell(event, fields, listener) {
     return this.ask(event, fields, listener).catch(() => "")
   }
@@ -129,7 +131,7 @@ class Conversation {
     this.meet(input.sessionID, modelID && `${providerID}/${modelID}`)
     const typed = output.parts.filter((part) => part.type === "text" && !part.synthetic)
     const prompt = typed.map((part) => part.text).join("\n")
-    if (this.turn && !prompt) return // it goes on by itself, after compaction
+    if (this.turn && !prompt) return // OpenCode continues by itself after compaction
     this.begin(prompt, output.message?.id)
   }
 
@@ -139,7 +141,7 @@ class Conversation {
     this.tell("UserPromptSubmit", { prompt, prompt_id })
   }
 
-  // From now on this is the conversation that we mean.
+  // Makes a conversation the current one.
   meet(root, model = "") {
     if (this.current === root) return
     if (this.current) this.tell("SessionEnd", { reason: "clear" })
@@ -159,7 +161,7 @@ class Conversation {
     return id
   }
 
-  // Conversations of before this start are known to OpenCode only.
+  // Asks OpenCode: this plugin has seen no event of conversations from before its start.
   async parentOf(id) {
     const ask = async () => (await this.client.session.get({ path: { id } })).data?.parentID
     return (await Promise.race([ask().catch(() => ""), pause(ACCEPT_TIMEOUT_MS)])) || ""
@@ -173,7 +175,8 @@ class Conversation {
   stands({ sessionID, status }) {
     if (sessionID !== this.current) return
     if (status.type === "retry") this.tell("Notification", { message: status.message })
-    if (status.type === "busy" && !this.turn) this.begin("") // by a command, such as /compact
+    // Without a prompt, a command such as /compact makes OpenCode busy.
+    if (status.type === "busy" && !this.turn) this.begin("")
   }
 
   failed({ sessionID, error }) {
@@ -181,7 +184,7 @@ class Conversation {
     if (sessionID === this.current && this.turn) this.turn.error = error ?? {}
   }
 
-  // Comes at the end of every turn, and twice if it was interrupted.
+  // OpenCode reports this at the end of every turn, and twice after an interruption.
   stopped(id) {
     this.letGo(id)
     if (this.parents.get(id) && this.current) this.tell("SubagentStop")
@@ -202,11 +205,11 @@ class Conversation {
 
   lastWords() {
     const words = [...this.words.parts.values()].join("\n").trim()
-    return { last_assistant_message: words.slice(0, LONGEST) }
+    return { last_assistant_message: words.slice(0, MAX_ANSWER_CHARS) }
   }
 
-  // It has answered a prompt and goes on with one that was typed meanwhile: it is idle only
-  // once all are answered.
+  // Reports that a prompt is answered although OpenCode is not idle: it continues with a prompt
+  // that was typed meanwhile, and is idle only once all prompts are answered.
   answeredBefore(parent) {
     const { prompt, isFinal } = this.words
     const at = this.prompts.indexOf(prompt)
@@ -215,7 +218,7 @@ class Conversation {
     this.tell("Stop", { ...this.lastWords(), prompt_id: prompt })
   }
 
-  // A turn is over: what was to be decided in it is not to run after all.
+  // A turn is over: cancel the calls and requests of the turn that wait for a decision.
   letGo(id) {
     const isOf = (each) => id === each.session || id === each.root
     for (const call of this.waiting) if (isOf(call)) call.end.abort()
@@ -240,7 +243,7 @@ class Conversation {
     this.tell("Usage", { message_id: id, tokens, cost, is_subagent: sessionID !== this.current })
   }
 
-  // From now on the last words are those of this message; what ended another one did not end all.
+  // Makes a message the last one. An error of an earlier message did not end the turn.
   listen(message, prompt) {
     this.words = { message, prompt, parts: new Map() }
     this.turn = { error: null, isRefused: false }
@@ -251,7 +254,7 @@ class Conversation {
     this.words.parts.set(part.id, part.text)
   }
 
-  // Returns why a call must not run; nothing if it may.
+  // Returns why a call must not run; empty if it may run.
   async mayRun({ tool, sessionID, callID }, { args }) {
     const root = await this.rootOf(sessionID)
     if (!this.current) this.meet(root)
@@ -272,17 +275,17 @@ class Conversation {
     this.tell("PostToolUse", { tool_name, tool_input, tool_use_id })
   }
 
-  // The tool call that OpenCode asks about, as it was told before.
+  // Returns the tool call that OpenCode asks about, as it was reported before.
   callOf({ permission, patterns, metadata, tool }) {
     const call = this.calls.get(tool?.callID)
     const unknown = { tool: permission, args: { ...metadata, patterns } }
     const { tool: tool_name, args: tool_input } = call ?? unknown
-    // What it asks with is not all that the call was made with: its folder is missing.
+    // The request alone does not have the whole input of the call: the folder is missing.
     const is_partial = call ? undefined : true
     return { permission, tool_name, tool_input, tool_use_id: tool?.callID, is_partial }
   }
 
-  // It stands on the screen already: whoever is first, there or elsewhere, has answered.
+  // The dialog is already on the screen; the first answer counts, from there or from Rookery.
   async asks({ id, sessionID }, call) {
     if (!this.current) return
     const root = this.parents.get(sessionID) ? this.current : sessionID
@@ -300,13 +303,14 @@ class Conversation {
     if (!this.asked.delete(id) || asked.isOurs) return
     asked.end.abort()
     if (isRefused && this.turn) this.turn.isRefused = true
-    // One that waits has seen it by this; if more is asked, its end is not the end of asking.
+    // A daemon that waits sees the answer by the aborted connection. While OpenCode shows
+    // further requests, the session still waits for its user.
     if (!asked.waits && this.asked.size === 0) this.tell("PermissionSettled")
   }
 }
 
 async function reply(client, { id, sessionID }, { decision, reason, answers }) {
-  // Only so can a reason be given, or a question be answered; it is not promised to be there.
+  // Only OpenCode's internal client can send a reason or answer a question. It may be missing.
   const post = async (url, body) =>
     client._client.post({ url, body, headers: { "Content-Type": "application/json" } })
   if (id.startsWith("que_")) return post(`/question/${id}/reply`, { answers })
@@ -317,7 +321,7 @@ async function reply(client, { id, sessionID }, { decision, reason, answers }) {
   await client.postSessionIdPermissionsPermissionId({ path: where, body: { response: said.reply } })
 }
 
-// What cannot be read is no yes.
+// Parses the daemon's decision; one that cannot be parsed denies.
 function read(said) {
   if (!said) return {}
   try {
@@ -327,21 +331,23 @@ function read(said) {
   return { decision: "deny", reason: "What Rookery says of it cannot be read." }
 }
 
-// Returns why a call that could not be decided must not run; nothing if Rookery is gone.
+// Returns why a call that could not be decided must not run; empty if Rookery was removed.
 async function whyUndecided(error) {
   if (await isGone()) return ""
   return `Rookery could not be asked about this call: ${String(error?.message ?? error)}`
 }
 
-// A home that cannot be looked at, for want of descriptors for example, is not gone.
+// Returns whether Rookery's home was removed. Another error, such as too many open files, does
+// not show that.
 const isGone = () =>
   files.stat(path.dirname(SPOOL)).then(
     () => false,
     ({ code }) => code === "ENOENT" || code === "ENOTDIR",
   )
 
-// Tell the daemon, in order, and return what it has to say. Who waits for a person lets the
-// others pass. `listener` may end the waiting, and learn that somebody is asked.
+// Sends a call to the daemon and returns its answer. Calls are sent one after the other, but a
+// call that waits for a person does not hold up the next ones. `listener` can abort the call,
+// and is told when a person is asked.
 async function tell(payload, listener = {}) {
   const [call, before] = [compose(payload), queue]
   let next
@@ -351,7 +357,7 @@ async function tell(payload, listener = {}) {
 }
 
 async function converse(payload, call, listener) {
-  const answer = Date.now() < restsUntil ? "" : await speak(call, DECISION_TIMEOUT_MS, listener)
+  const answer = Date.now() < pausedUntil ? "" : await speak(call, DECISION_TIMEOUT_MS, listener)
   if (answer.startsWith(TAKEN)) return answer.slice(TAKEN.length)
   if (answer.startsWith(WAIT)) return insist(call, answer, listener)
   if (listener.end?.aborted) return ""
@@ -359,7 +365,7 @@ async function converse(payload, call, listener) {
   return sayInAbsence(payload)
 }
 
-// One line that says who calls, then the payload; as hook.py has it.
+// Returns one line that identifies the caller, followed by the payload, as hook.py does.
 function compose(payload) {
   const body = Buffer.from(JSON.stringify(payload))
   const moment = BigInt(Date.now()) * 1_000_000n + BigInt(number++ % 1_000_000)
@@ -371,7 +377,7 @@ function compose(payload) {
   return { key, bytes: Buffer.concat([Buffer.from(`${line}\n`), body]) }
 }
 
-// This process and those above it, each with its start time, as hook.py has them.
+// Returns this process and its ancestors, each with its start time, in the format of hook.py.
 function lineage() {
   const found = []
   for (let pid = process.pid; pid > 1 && found.length < 4; ) {
@@ -386,20 +392,20 @@ function lineage() {
   return found.join(",")
 }
 
-// Returns all that the daemon says; nothing if it is not there, or does not answer in time.
-function speak(call, patience, { end, next, waits }) {
+// Returns the daemon's whole answer; empty if no daemon answers in time.
+function speak(call, timeout, { end, next, waits }) {
   return new Promise((resolve) => {
     let answer = ""
     const connection = net.connect(DOOR).setEncoding("utf8")
     const over = () => {
       clearTimeout(timer)
       end?.removeEventListener("abort", over)
-      connection.end() // not torn off: the daemon is to see that we have left
+      connection.end() // not destroyed: the daemon must see that the caller has left
       after(ACCEPT_TIMEOUT_MS, () => connection.destroy())
       resolve(answer)
     }
     let timer = after(ACCEPT_TIMEOUT_MS, () => {
-      if (!answer) restsUntil = Date.now() + REST
+      if (!answer) pausedUntil = Date.now() + PAUSE_MS
       over()
     })
     connection.on("error", over).on("close", over)
@@ -409,7 +415,7 @@ function speak(call, patience, { end, next, waits }) {
       answer += part
       if (waited || !answer.startsWith(WAIT)) return
       clearTimeout(timer)
-      timer = after(patience, over)
+      timer = after(timeout, over)
       waits?.()
       next()
     })
@@ -418,7 +424,7 @@ function speak(call, patience, { end, next, waits }) {
   })
 }
 
-// Returns what is decided; if the daemon dies over it, the next one is asked for the same.
+// Returns the decision; if the daemon dies meanwhile, asks the next one about the same call.
 async function insist(call, answer, listener) {
   const over = Date.now() + DECISION_TIMEOUT_MS
   const fallback = answer.slice(WAIT.length).split("\n")[0]
@@ -429,14 +435,14 @@ async function insist(call, answer, listener) {
     const now = Date.now()
     if (answer || !lost) lost = now
     if (now > Math.min(over, lost + RESTART_TIMEOUT_MS)) return fallback
-    await pause(AGAIN)
+    await pause(RETRY_MS)
     answer = await speak(call, Math.max(over - now, ACCEPT_TIMEOUT_MS), listener)
   }
   return ""
 }
 
-// Leave it where the next daemon finds it. It appears whole or not at all. Of a payload that
-// the daemon would refuse only the first line is kept, as a note.
+// Stores a call for the next daemon; the file appears complete or not at all. If the daemon would
+// refuse the payload, only the first line is stored, so that the loss is known.
 async function spool({ key, bytes }) {
   const name = path.join(SPOOL, key)
   const line = bytes.indexOf("\n") + 1
@@ -444,15 +450,15 @@ async function spool({ key, bytes }) {
   try {
     await files.writeFile(`${name}.part`, kept, { flag: "wx", mode: 0o600, flush: true })
     await files.rename(`${name}.part`, name)
-    const folder = await files.open(SPOOL) // a rename is not on disk before its folder is
+    const folder = await files.open(SPOOL) // a rename is durable only once its folder is synced
     await folder.sync().finally(() => folder.close())
   } catch {
     await files.unlink(`${name}.part`).catch(() => undefined)
   }
 }
 
-// Returns what the daemon left word to say to a call that it should have decided. If that is
-// missing or damaged, no tool runs: nothing is known of the rules.
+// Returns the offline answer that the daemon stored for a call that needs a decision. If the
+// answers are missing or damaged, no rule is known, so no tool may run.
 async function sayInAbsence({ hook_event_name: event, tool_name: tool = "" }) {
   const home = path.dirname(SPOOL)
   const isMeant = ({ event: of, tools }) => of === event && tools.some((glob) => fits(glob, tool))
@@ -465,7 +471,8 @@ async function sayInAbsence({ hook_event_name: event, tool_name: tool = "" }) {
   }
 }
 
-// The last field holds the number and the sum of the bytes before it, as hook.py has it.
+// Returns the offline answers if their checksum is right: the count and the sum of the bytes
+// before it, as in hook.py.
 function verified(stored) {
   const before = stored.subarray(0, Math.max(stored.lastIndexOf('"checksum": "'), 0))
   const sum = before.reduce((total, byte) => total + byte, 0)
@@ -474,7 +481,7 @@ function verified(stored) {
   return stored.toString()
 }
 
-// As Python's fnmatchcase has it.
+// Matches a glob as Python's fnmatchcase does.
 function fits(glob, text) {
   const pattern = glob.replace(/\[(!?)(\]?[^\]]*)\]|[^]/g, (part, not, inside) => {
     if (inside) return `[${not && "^"}${inside.replace(/[\\\]^[]/g, "\\$&")}]`
@@ -485,7 +492,7 @@ function fits(glob, text) {
 
 const pause = (milliseconds) => new Promise((resolve) => after(milliseconds, resolve))
 
-// Whoever leaves OpenCode does not wait for us.
+// Runs `act` later. The timer does not keep OpenCode from exiting.
 function after(milliseconds, act) {
   const timer = setTimeout(act, milliseconds)
   timer.unref?.()

@@ -35,9 +35,10 @@ def driver_line(
 
 
 def services_in(autonomy: Autonomy) -> tuple[Service, ...]:
-    """Return what Rookery does for an agent: what the agent would ask about.
+    """Return the services that Rookery offers to an agent.
 
-    An agent that may do something unasked does it itself, because Rookery would ask.
+    These are reading files, and what the agent would ask about in this mode. What the agent
+    may do unasked it does itself, because Rookery would ask.
     """
     if autonomy is Autonomy.READ or autonomy >= Autonomy.RUN:
         return ("read",)

@@ -47,7 +47,7 @@ def read(lines: Sequence[str]) -> Choices:
 
 
 def _unnumbered(lines: Sequence[str]) -> Choices:
-    """Read the lines around the marked one that begin in the same column as its text."""
+    """Read the marked option, and the lines around it that begin in the column of its text."""
     for row in range(len(lines) - 1, -1, -1):
         if marked := _MARKED.fullmatch(lines[row]):
             column = len(marked["before"])

@@ -21,8 +21,8 @@ from rookery.model.permissions import Call, Outcome, Question, Stop, Verdict, di
 from rookery.model.sessions import NativeId, Sender
 from rookery.ports.agent import HookTraits, Payload
 
-#: Seconds that an agent waits for our hook program, which gives up much earlier. A decision
-#: takes longer because a person may be asked.
+#: Seconds that an agent waits for Rookery's hook program, which gives up earlier. The second
+#: value is for decisions, for which a person may be asked.
 HOOK_TIMEOUT_S, DECISION_TIMEOUT_S = 20, 360
 
 #: Events that a person may have to decide on.
@@ -57,7 +57,7 @@ def _hook(command: str, event: str) -> dict[str, object]:
 
 
 def timeout_of(event: str) -> int:
-    """Return the timeout in seconds that an agent is configured with for our hook."""
+    """Return the timeout in seconds for Rookery's hook of an event in the agent's settings."""
     return DECISION_TIMEOUT_S if event in DECIDING else HOOK_TIMEOUT_S
 
 
@@ -70,7 +70,7 @@ class ClaudeStyleHooks:
     tells_mode: bool = False  #: whether its payloads name the session's permission mode
     #: The event and the tool by which it asks the user a question.
     question: tuple[str, str] = ("PermissionRequest", "AskUserQuestion")
-    #: Reads the argument from the input of a tool whose fields do not show it, by tool.
+    #: By tool, reads the argument from its input, for tools whose fields do not show it.
     arguments: Mapping[str, Callable[[Mapping[str, Any]], str]] = field(default_factory=dict)
     #: The tools that change files, with the field that names the files or contains a patch.
     edits: Mapping[str, str] = field(default_factory=dict)

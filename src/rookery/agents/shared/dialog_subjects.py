@@ -47,7 +47,7 @@ def is_about(  # noqa: PLR0911 - a table
 def skill_subject(name: str) -> str:
     """Return the subject of a dialog about a skill.
 
-    No screen shows a NUL, so that no command can be taken for it.
+    It begins with a NUL, which no screen shows, so that no command can be mistaken for it.
     """
     return f"\0skill {name}"
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-#: Files of one call that are looked at.
+#: The maximum number of files that are taken from one patch.
 MAX_FILES = 100
 
 #: A line of a patch that names a file, in the format of ``apply_patch``.

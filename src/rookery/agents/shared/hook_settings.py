@@ -131,9 +131,9 @@ def add(text: str, language: SettingsLanguage, groups: Mapping[str, Mapping[str,
 
 
 def remove(text: str, language: SettingsLanguage, is_ours: IsOurs) -> str:
-    """Remove our hooks, and the lists of hooks that become empty.
+    """Remove the hooks that ``is_ours`` selects, and the lists of hooks that become empty.
 
-    Raises ``ConfigBroken`` if our hooks cannot be separated from others.
+    Raises ``ConfigBroken`` if these hooks cannot be separated from others.
     """
     settings = language.parse(text)
     # From the last to the first, so that the positions of the others do not change.
@@ -158,7 +158,7 @@ def fill_in(template: str, values: Mapping[str, object]) -> str:
 
 
 def standing_of_plugin(text: str | None, wanted: str, *, program: str) -> Standing | None:
-    """Return the state of our plugin file; ``None`` if the file is not ours."""
+    """Return the state of a plugin file; ``None`` if the file is not Rookery's."""
     if text is None:
         return "absent"
     if text == wanted:
@@ -212,7 +212,7 @@ def _hooks(settings: SettingsValues) -> Iterator[tuple[str, int, int, object]]:
 
 
 def _program(command: str) -> str:
-    """Return the path of the hook program in a command; empty if it runs another one."""
+    """Return the path of the hook program in a command; empty if it runs another program."""
     try:
         words = shlex.split(command)
     except ValueError:

@@ -34,8 +34,8 @@ def parse_table(text: str) -> Mapping[str, Any]:
 def append(text: str, path: Sequence[str], value: object, *, comments: bool = False) -> str:
     """Append ``value`` to the list at ``path``, which is created if missing.
 
-    The inserted text is one piece in the surrounding layout. Raises ``ConfigBroken`` for a text
-    that is not JSON or that has another type at ``path``.
+    The inserted text is one piece, in the layout of the text around it. Raises ``ConfigBroken``
+    for a text that is not JSON or that has another type at ``path``.
     """
     page = _open(text, comments=comments)
     _read(page.bare)

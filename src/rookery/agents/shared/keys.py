@@ -33,8 +33,10 @@ class DialogKeys:
     yes_pattern: re.Pattern[str]
     no: str
     no_pattern: re.Pattern[str]
-    accepts_free_text: bool = False  #: questions accept free text, and one dialog has several
-    no_works_if_cut: bool = False  #: the key for no works even if the last option is cut off
+    #: Whether questions accept free text, and one dialog may ask several of them.
+    accepts_free_text: bool = False
+    #: Whether the key for "no" works even if the last option is cut off.
+    no_works_if_cut: bool = False
 
     def keys_for(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
         """Return the next step that enters a verdict in a dialog; None if unclear."""
@@ -64,9 +66,9 @@ class DialogKeys:
     def can_enter(self, call: Call, answers: Mapping[str, tuple[str, ...]]) -> bool:
         """Return whether keys can enter these answers.
 
-        A dialog that is known from the screen only needs the name of an option. Several
-        questions need names of options and an agent that accepts free text; one question needs
-        either of these.
+        A dialog that is known only from the screen needs the name of an option. Several
+        questions need names of options, and an agent that accepts free text. One question
+        needs one of the two.
         """
         options = {each.text: each.options for each in call.questions}
         are_options = all(

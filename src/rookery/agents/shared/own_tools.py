@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-#: As the MCP server of Rookery lists them. A pattern such as ``mcp__rookery__*`` would also
-#: match the tools of another server whose name begins with the same word.
+#: The names as Rookery's MCP server lists them. A pattern such as ``mcp__rookery__*`` would
+#: also match the tools of another server whose name begins with the same word.
 OWN_TOOLS = (
     "list_computers",
     "list_projects",

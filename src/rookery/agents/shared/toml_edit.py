@@ -48,7 +48,7 @@ class TomlTable:
 
 
 def tables(text: str) -> Iterator[TomlTable]:
-    """Find the tables. If a key has several lines, the end is wrong; the caller must check."""
+    """Yield the tables. If a value has several lines, ``end`` is wrong; callers must check."""
     lines = _LINE.findall(text)
     for number, line in enumerate(lines):
         if (path := _path(line.removeprefix(_MARK))) and _is_whole("".join(lines[:number])):
@@ -86,7 +86,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _path(line: str) -> Path:
-    """Return the path in a table header; empty if the line is not one."""
+    """Return the path in a table header; empty if the line is no header."""
     if not line.lstrip().startswith("["):
         return ()
     try:

@@ -1,4 +1,4 @@
-"""Return the argument of a tool call that a person recognises it by."""
+"""Find the argument by which a person recognises a tool call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The messages of the demo agent over ACP: JSON-RPC on two files, without threads."""
+"""The messages of the demo agent over ACP: JSON-RPC on two descriptors, without threads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Message = dict[str, Any]
 
 _CHUNK_BYTES = 65_536
 
-#: The code of a request that comes while a turn runs.
+#: The error code for a request that arrives while a turn runs.
 BUSY = -32600
 
 
@@ -82,14 +82,14 @@ class Messages:
                 raise Cancelled
 
     def _is_cancelled(self, message: Message, session: str) -> bool:
-        """Return whether a message cancels the turn; a request in between is refused."""
+        """Return whether a message cancels the turn; refuse a message that is a request."""
         if "id" in message and "method" in message:
             self.fail(message["id"], RequestFailed(BUSY, "the agent is in a turn"))
         is_cancel = message.get("method") == "session/cancel"
         return is_cancel and message.get("params", {}).get("sessionId") == session
 
     def _read(self) -> None:
-        """Read what there is; an empty message stands for the end."""
+        """Queue the messages that have arrived; at the end of the input, an empty message."""
         chunk = os.read(self._source, _CHUNK_BYTES)
         if not chunk:
             self._waiting.append({})

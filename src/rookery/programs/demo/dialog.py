@@ -29,7 +29,7 @@ class ChoiceDialog:
 
     @property
     def decision(self) -> Decision | None:
-        """The first answer, from the keyboard or the hook; None while the dialog is open."""
+        """Return the first answer, from keyboard or hook; None while the dialog is open."""
         if self.choice is None and self.hook is not None and self.hook.decision is not None:
             return self._answer_of(self.hook.decision)
         return self.choice

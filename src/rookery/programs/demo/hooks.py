@@ -188,7 +188,7 @@ class HookCall:
 
 
 class Hooks:
-    """The hook calls of the program: each starts when the one before it has ended."""
+    """The hook calls of the program: each starts when all others but concurrent ones ended."""
 
     def __init__(self, commands: HookCommands, clock: MonotonicClock) -> None:
         self._commands = commands
@@ -198,12 +198,12 @@ class Hooks:
 
     @property
     def is_idle(self) -> bool:
-        """Whether every call that others wait for has ended."""
+        """Return whether every call that others wait for has ended."""
         return not self._waiting and all(call.is_concurrent for call in self._running)
 
     @property
     def pipes(self) -> tuple[list[int], list[int]]:
-        """The descriptors to read from, and the descriptors to write to."""
+        """Return the descriptors to read from, and the descriptors to write to."""
         processes = self._processes()
         return (
             [process.stdout.fileno() for process in processes if not process.stdout.closed],
@@ -234,7 +234,7 @@ class Hooks:
             os.kill(process.pid, signal.SIGTERM)
 
     def _start(self) -> None:
-        """Start waiting calls up to the first that the others must wait for."""
+        """Start waiting calls in order, until one runs that the others must wait for."""
         while self._waiting and all(call.is_concurrent for call in self._running):
             call = self._waiting.popleft()
             call.advance(self._clock())

@@ -79,7 +79,7 @@ def _command(hook: object) -> Iterator[HookCommand]:
             timeout = rest.get("timeout")
             if not isinstance(timeout, int | float):
                 timeout = DEFAULT_HOOK_TIMEOUT_S
-            with suppress(ValueError):  # of quotes that are not closed
+            with suppress(ValueError):  # unclosed quotes
                 if words := shlex.split(line):
                     yield HookCommand(tuple(words), float(timeout))
 

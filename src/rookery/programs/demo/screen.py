@@ -236,7 +236,7 @@ class Painter:
         heights = [self._height(row, columns) for row in frame.rows]
         above = sum(heights[: frame.cursor_row])
         above += frame.cursor_column // columns if self.reflows else 0
-        # Row by row: clearing the whole screen would push it into tmux' scrollback. The cursor
+        # Row by row: clearing the whole screen would push it into tmux's scrollback. The cursor
         # is saved: a terminal that became lower has lost an unknown number of rows.
         rows = "\x1b[B".join([_ERASE_ROW] * sum(heights))
         return f"\r{_up(above)}{_SAVE_CURSOR}{rows}{_RESTORE_CURSOR}"

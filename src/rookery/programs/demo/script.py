@@ -1,4 +1,4 @@
-"""The language of prompts: one step a line, or between ``;;``. Pure."""
+"""The language of prompts: steps that are separated by line breaks or ``;;``. Pure."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ CRASH = ExitStatus(signal=signal.SIGKILL)
 
 
 class DemoSession:
-    """The state of the session; turns print, write to the transcript and run hooks with it."""
+    """The state of the session, through which turns print, record their texts and run hooks."""
 
     def __init__(self, options: Options, hooks: Hooks, clock: MonotonicClock) -> None:
         self.id = options.session_id

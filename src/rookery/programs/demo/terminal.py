@@ -14,7 +14,7 @@ from typing import Self
 _BRACKETED_PASTE = "\x1b[?2004h", "\x1b[?2004l"
 _ALTERNATE_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 
-#: A terminal seldom has more than 4 KiB ready.
+#: The most bytes of one read. A terminal seldom has more than 4 KiB ready.
 _CHUNK_BYTES = 65_536
 
 #: Signals that end the program, after its SessionEnd hook.
@@ -43,7 +43,7 @@ class DemoTerminal:
             termios.tcsetattr(self.input, termios.TCSADRAIN, self._before)
 
     def read(self) -> bytes:
-        """Read the bytes that are there; none means that the terminal is gone."""
+        """Read the available bytes; an empty result means that the terminal is gone."""
         try:
             return os.read(self.input, _CHUNK_BYTES)
         except OSError:
@@ -84,7 +84,7 @@ class Signals:
 
 
 def die_of(number: int) -> None:
-    """End as if the signal had not been caught, so that the parent sees it."""
+    """End this process by a signal that it has caught, so that its parent sees the signal."""
     if number != signal.SIGKILL:
         signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

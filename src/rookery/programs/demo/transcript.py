@@ -34,7 +34,7 @@ class DemoTranscript:
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
-        with suppress(ValueError):  # of a line that was cut off
+        with suppress(ValueError):  # a line that was cut off
             match json.loads(line):
                 case {"type": str(kind), "text": str(said)}:
                     yield kind, said

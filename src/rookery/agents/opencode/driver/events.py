@@ -1,4 +1,4 @@
-"""Turn the events of an OpenCode server about one conversation into events. Pure."""
+"""Convert the events of an OpenCode server to those of a driver. Pure."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class OpenCodeEvents:
         self._is_abort_expected = False
         self._session = session
         self._subagents: set[str] = set()
-        self._sent: list[str] = []  #: texts that OpenCode has not repeated
+        self._sent: list[str] = []  #: prompts that OpenCode has not repeated yet
         self._prompts: set[str] = set()  #: the ids of the user's messages
-        self._unanswered: set[str] = set()  #: those that no answer refers to
+        self._unanswered: set[str] = set()  #: the prompts that no answer refers to
         self._calls: dict[str, ToolBegan] = {}  #: tool calls that were reported, by id
-        self._finished: set[str] = set()  #: what was reported as a whole, by id
-        self._diffs: dict[str, str] = {}  #: the changes that were asked about, by call
+        self._finished: set[str] = set()  #: the ids of what needs no further report
+        self._diffs: dict[str, str] = {}  #: the file changes that were asked about, by call
         self._text = ""  #: the last text since the last tool call
         self._error: TurnOver | None = None
         self._readers: Mapping[str, Callable[[Fields], Iterator[Event]]] = {
@@ -61,7 +61,7 @@ class OpenCodeEvents:
         }
 
     def expect(self, text: str) -> None:
-        """Note a prompt that is being passed."""
+        """Note a prompt that is being sent."""
         self._sent.append(text)
 
     def forget(self, text: str) -> None:
@@ -128,7 +128,7 @@ class OpenCodeEvents:
                     self._unanswered.add(message)
             case {"role": "assistant", "id": str(message), "parentID": str(parent), **rest}:
                 self._unanswered = {each for each in self._unanswered if each > parent}
-                # It is repeated after the end of the turn.
+                # OpenCode repeats the error after the end of the turn.
                 if (error := rest.get("error")) and message not in self._finished:
                     self._finished.add(message)
                     self._note_error(error)
@@ -166,7 +166,7 @@ class OpenCodeEvents:
     def _tool_changed(self, call: str, part: Fields) -> Iterator[Event]:
         state = part["state"]
         if state["status"] == "pending" or call in self._finished:
-            return  # its input is not known yet, or it is reported
+            return  # its input is not known yet, or its end was reported
         if call not in self._calls:
             began = ToolBegan(call, str(part.get("tool")), fields_of(state.get("input")))
             self._calls[call] = began
@@ -248,7 +248,7 @@ class OpenCodeEvents:
 
     def _idle(self, properties: Fields) -> Iterator[Event]:
         if self._unanswered and self._error is None:
-            return  # a prompt came too late for this turn: OpenCode goes on with it
+            return  # a prompt came too late for this turn: OpenCode continues with it
         if self.is_in_turn:
             yield self._over(self._error or TurnOver(self._text))
 
@@ -270,7 +270,7 @@ class OpenCodeEvents:
 
 
 def _ended(began: ToolBegan, state: Fields, asked_diff: str) -> Iterator[Event]:
-    """Yield how a tool call ended, and its change of a file, as it was asked about or told."""
+    """Yield the end of a tool call, and the file change from its result or its request."""
     if state["status"] == "error":
         result = bounded(str(state.get("error") or ""))
         yield ToolEnded(began.call_id, began.tool, result, failed=True)

@@ -1,4 +1,4 @@
-"""When a turn of OpenCode can be aborted, and nothing else with it."""
+"""Delay an abort of OpenCode until it ends the turn and nothing else."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from rookery.drivers.json_fields import Fields, fields_of
 #: Seconds for OpenCode to connect to its MCP servers before an interrupt is refused.
 CONNECT_TIMEOUT_S = 10.0
 
-#: Seconds for an accepted prompt to run before it is aborted nevertheless.
+#: Seconds to wait until an accepted prompt runs; after that, it is aborted anyway.
 RUN_TIMEOUT_S = 2.0
 
 
 class InterruptGate:
-    """Delays an abort until it has the effect of ending the turn, and no other.
+    """Delays an abort until its only effect is the end of the turn.
 
-    As of 1.18.33, OpenCode connects to its MCP servers once, in its first turn unless it is
-    asked for them before. If an abort cuts that off, each later turn ends at once as aborted.
-    An abort before the turn runs has no effect.
+    As of 1.18.33, OpenCode connects to its MCP servers once: in its first turn, or earlier if
+    it is asked for their state. If an abort cuts that off, each later turn ends at once as
+    aborted. An abort before the turn runs has no effect.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,10 @@ class InterruptGate:
             self._runs.set()
 
     async def until_open(self, *, awaits_turn: bool) -> None:
-        """Wait; with ``awaits_turn``, until a prompt runs. Raises ``DriverError``."""
+        """Wait until OpenCode has connected to its MCP servers. Raises ``DriverError``.
+
+        With ``awaits_turn``, also wait until a prompt runs.
+        """
         if self._connecting:
             # Not cancelled at the timeout: that would cut the connecting off, too.
             _, pending = await asyncio.wait((self._connecting,), timeout=CONNECT_TIMEOUT_S)

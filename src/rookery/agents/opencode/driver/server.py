@@ -1,7 +1,7 @@
 """Drives OpenCode through ``opencode serve``: HTTP, and a stream of events.
 
-One server per session, on loopback, with a password of its own: without one, every local user
-could answer the permissions that it asks for.
+Each session has a server of its own on loopback, with its own password: without a password,
+every local user could answer the server's requests for permissions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rookery.drivers.server_process import ServerProcess
 #: The variable with the password of the server, and the user that goes with it.
 PASSWORD_VARIABLE, USER = "OPENCODE_SERVER_PASSWORD", "opencode"
 
-#: Seconds for one answer while the server starts, when it may never answer, and later.
+#: Seconds for one answer: while the server starts, when it may never answer, and later.
 EARLY_TIMEOUT_S, REQUEST_TIMEOUT_S = 2.0, 30.0
 
 #: Seconds for the server to end after its connection broke.
@@ -78,7 +78,7 @@ class OpenCodeDriver:
         ending = asyncio.create_task(process.ended())
         working = asyncio.create_task(self._work(process))
         await asyncio.wait((ending, working), return_when=asyncio.FIRST_COMPLETED)
-        # Its end also breaks the connection.
+        # The end of the process also breaks the connection.
         await asyncio.wait((ending,), timeout=END_TIMEOUT_S)
         working.cancel()
         await asyncio.wait((working,))
@@ -111,7 +111,7 @@ class OpenCodeDriver:
                 base_url=address,
                 auth=(USER, self._password),
                 timeout=REQUEST_TIMEOUT_S,
-                trust_env=False,  # a proxy must not see it
+                trust_env=False,  # a proxy must not see the password
             ) as self._http:
                 await self._until_ready()
                 await self._follow_events()
@@ -141,7 +141,7 @@ class OpenCodeDriver:
         try:
             async with self._client.stream("GET", "/event", timeout=None) as response:
                 lines = response.aiter_lines()
-                await anext(lines)  # it is connected
+                await anext(lines)  # the first line: the stream is connected
                 yield lines
         except httpx2.TransportError as error:
             raise DriverError(f"the stream of OpenCode's events broke: {error}") from error
@@ -180,7 +180,7 @@ class OpenCodeDriver:
     async def _take_event(self, kind: str, properties: Fields) -> None:
         if kind in _ASKING and (asked := self._events.asked(kind, properties)):
             self._begin_asking(kind, asked, properties)
-        # What OpenCode no longer waits for is withdrawn before its next event is reported.
+        # Questions that OpenCode no longer asks are withdrawn before its event is reported.
         elif kind in _SETTLED:
             await self._questions.withdraw(str(properties.get("requestID")))
         elif kind == "session.idle" and properties.get("sessionID") == self._session:
@@ -242,12 +242,12 @@ class OpenCodeDriver:
     async def interrupt(self) -> None:
         turn = self._events.turn
         await self._gate.until_open(awaits_turn=self._events.has_prompt)
-        if self._events.turn == turn:  # an abort would end the next turn otherwise
+        if self._events.turn == turn:  # otherwise an abort would end the next turn
             self._events.expect_abort()
             await self._ask("POST", f"/session/{self._session}/abort", {})
 
     async def close(self) -> None:
-        """End the server; it may ignore the signal, and is then killed."""
+        """End the server by a signal, which it may ignore: then the driver host kills it."""
         self._is_closing = True
         self._events.expect_abort()
         if self._process:
