@@ -32,8 +32,8 @@ class ConversationInfo(DaemonAnswer, frozen=True):
 
 
 def list_changed(daemon: Client, ids: Iterable[str]) -> SessionList:
-    """List the sessions with the first ``MAX_IDS_PER_REQUEST`` of these ids."""
-    return read(SessionList, daemon.get("sessions", ids=tuple(ids)[:MAX_IDS_PER_REQUEST]))
+    """List the sessions with these ids, at most ``MAX_IDS_PER_REQUEST``."""
+    return read(SessionList, daemon.get("sessions", ids=tuple(ids)))
 
 
 def show_session_data(daemon: Client, session: str, *, characters: int) -> ConversationInfo:

@@ -13,7 +13,7 @@ from threading import Condition, Event, Thread
 from typing import TypeAlias
 
 from rookery.client import Client, ConnectionLost
-from rookery.client.live_views import list_changed
+from rookery.client.live_views import MAX_IDS_PER_REQUEST, list_changed
 from rookery.client.notifications import list_muted
 from rookery.client.permissions import RequestInfo, list_requests
 from rookery.client.sessions import SessionList, list_sessions
@@ -181,9 +181,10 @@ class Feed:
 
     def _news(self, changes: _Changes) -> SessionsNews:
         requests = list_requests(self._daemon).requests if changes.has_requests else None
-        if changes.is_everything:
-            return SessionsNews(self._all_listed(), None, requests, self._muted())
         ids = frozenset(changes.ids)
+        # One request names half as many ids as it may: each session may continue another one.
+        if changes.is_everything or len(ids) > MAX_IDS_PER_REQUEST // 2:
+            return SessionsNews(self._all_listed(), None, requests, self._muted())
         if not ids:
             return SessionsNews(None, ids, requests)
         listed = list_changed(self._daemon, ids)

@@ -5,6 +5,7 @@ from queue import Queue
 
 import pytest
 
+from rookery.tui import feed
 from rookery.tui.feed import DaemonDown, Feed, FeedNews, SessionsNews
 from tests.support.tui import SOON_S, FakeDaemon
 
@@ -125,6 +126,19 @@ def test_nothing_is_delivered_while_another_program_has_the_terminal(
 def test_an_event_about_all_sessions_reads_all_of_them(followed: Followed) -> None:
     followed.started()
     followed.daemon.tell("deliveries-held", "")
+
+    assert followed.sessions().ids is None
+
+
+def test_more_changed_sessions_than_one_request_names_read_all_of_them(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "MAX_IDS_PER_REQUEST", 2)
+    followed.started()
+    followed.feed.pause()
+    for name in ("a", "b"):
+        followed.daemon.tell("turn-started", name)
+    followed.feed.resume()
 
     assert followed.sessions().ids is None
 
