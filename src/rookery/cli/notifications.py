@@ -28,7 +28,16 @@ from rookery.client.notifications import (
 )
 from rookery.presentation.texts import one_line
 
-KINDS = ("needs-you", "finished", "failed", "limit", "overlap")
+KINDS = (
+    "needs-you",
+    "finished",
+    "failed",
+    "limit",
+    "overlap",
+    "long-turn",
+    "ended",
+    "started",
+)
 
 _TABLE = Layout(
     titles=("AGO", "CHANNEL", "KIND", "SESSION", "STATE", "TEXT"),

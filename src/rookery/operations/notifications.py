@@ -248,4 +248,7 @@ EXAMPLES = {
     NotificationKind.FAILED: "This is a test. The connection was lost.",
     NotificationKind.LIMIT: "This is a test. The usage limit is reached.",
     NotificationKind.OVERLAP: "This is a test. Another session has changed README.md, too.",
+    NotificationKind.LONG_TURN: "This is a test. Find out why the build is slow.",
+    NotificationKind.ENDED: "This is a test. It was inactive for 72 h.",
+    NotificationKind.STARTED: "This is a test. Write the tests.",
 }

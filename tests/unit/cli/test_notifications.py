@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rookery.cli.exit_codes import NOT_RUNNING, USAGE
+from rookery.cli.notifications import KINDS
 from rookery.model.errors import NotRunning
+from rookery.model.notifications import NotificationKind
 from tests.support.cli import FakeClient, Scripted, typed
 
 pytestmark = pytest.mark.spec("H4", "I5")
@@ -29,6 +31,10 @@ class Absent(FakeClient):
 
     def get(self, *path: str, **query: object) -> object:
         raise NotRunning
+
+
+def test_every_kind_of_notification_can_be_asked_for() -> None:
+    assert tuple(NotificationKind) == KINDS
 
 
 def test_the_line_for_a_status_bar_is_short(
