@@ -18,7 +18,7 @@ from rookery.clock import WallClock
 from rookery.drivers.commands import Command, HostReply
 from rookery.model.errors import CommitFailed
 from rookery.model.facts import SessionId
-from rookery.model.notifications import NotificationKind
+from rookery.model.notifications import DEFAULT_KINDS
 from rookery.model.permissions import Outcome, Verdict
 from rookery.model.sessions import Session
 from rookery.ports.agent import CommandLine, DriverLine, LaunchSpec
@@ -139,7 +139,7 @@ class FailingLife(Life):
     prompt = "cut-off: it crashed"
 
     async def act(self, context: House) -> None:
-        at, kinds_told = WallClock().now(), {"desktop": tuple(NotificationKind)}
+        at, kinds_told = WallClock().now(), {"desktop": DEFAULT_KINDS}
         await context.database.write(
             partial(notifications.put_channels, kinds=kinds_told, at=at)
         )

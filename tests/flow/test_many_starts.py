@@ -7,7 +7,6 @@ from sqlite3 import Connection
 
 import anyio
 import pytest
-from anyio.lowlevel import checkpoint
 
 from rookery.model.errors import RuntimeUnreachable
 from rookery.model.facts import SessionId
@@ -25,14 +24,18 @@ pytestmark = pytest.mark.anyio
 
 
 class Counting(FakeRuntime):
-    """Knows how many programs were starting at once."""
+    """Knows how many programs were starting at once; they come up once ``may_go_on`` is set."""
 
     under_way, most = 0, 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_go_on = anyio.Event()
 
     async def start(self, launch: Launch) -> HeldProgram:
         self.under_way += 1
         self.most = max(self.most, self.under_way)
-        await checkpoint()
+        await self.may_go_on.wait()
         try:
             return await super().start(launch)
         finally:
@@ -55,12 +58,13 @@ async def test_starts_are_carried_out_some_at_a_time_and_all_come_up(
 ) -> None:
     world = World(tmp_path, Counting)
     async with running(database, world) as context:
+        assert isinstance(world.runtime, Counting)
         asked = await accept_many(context, 3 * MAX_STARTS)
+        world.runtime.may_go_on.set()
         await context.rest()
         states = {(await context.session(each)).status for each in asked}
 
     assert states == {Status.RUNNING}
-    assert isinstance(world.runtime, Counting)
     assert 1 < world.runtime.most <= MAX_STARTS
 
 

@@ -13,7 +13,7 @@ from tests.support.scripted_model.plan import Plan
 from tests.support.scripted_model.tokens import Tokens
 
 #: Seconds for a program to ask what a test waits for.
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Ending(StrEnum):
