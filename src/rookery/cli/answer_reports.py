@@ -60,7 +60,7 @@ def answer_all(
 def _decide_each(
     daemon: Client, about: Mapping[str, str], decide: Callable[[str], RequestInfo]
 ) -> tuple[list[RequestInfo], list[str]]:
-    """Answer each request; return those whose answers arrived, and why the others failed."""
+    """Answer each request; return the answered ones, and why the others failed."""
     accepted, arrived, failures = [], [], []
     for request, name in about.items():
         try:

@@ -61,7 +61,7 @@ class WaitLine:
             return  # the command itself reports that the daemon has stopped
 
     def learn(self, event: ShownEvent) -> None:
-        """Update the states and tools of the sessions from an event."""
+        """Note what an event says of the states and tools of the sessions."""
         fact = event.fact
         session = fact.session
         if session not in self.names:

@@ -145,7 +145,7 @@ class DrivenSession:
         self._events.append(*noted)
 
     def _note(self, event: Event) -> Event:  # noqa: C901 - a table
-        """Update the session's state by an event; return it with what only the host knows."""
+        """Apply an event to the state; return it with what only the host knows."""
         match event:
             case TextAdded():  # the most frequent one
                 pass

@@ -1,4 +1,4 @@
-"""Update the bars that attached terminals show below sessions in Rookery's tmux."""
+"""Renew the bars that attached terminals show below sessions in Rookery's tmux."""
 
 from __future__ import annotations
 

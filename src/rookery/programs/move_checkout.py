@@ -54,7 +54,7 @@ def _ask(transaction: subprocess.Popen[bytes], lines: list[str]) -> bool:
 
 
 def _update_files(old: str, new: str) -> bool:
-    """Update index and files; git refuses to overwrite uncommitted changes."""
+    """Bring index and files up to date; git refuses to overwrite uncommitted changes."""
     command = ["git", "read-tree", "-m", "-u", old, new]
     return subprocess.run(command, check=False).returncode == 0
 

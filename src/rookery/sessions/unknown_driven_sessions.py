@@ -32,7 +32,7 @@ async def end_unknown_sessions(database: Database, runtime: ListsSessions) -> No
     listed = await runtime.list_sessions()
     # After that: a session has its row before it is started.
     known = await database.read(
-        lambda db: {each for each in listed if sessions.exists(db, each)}
+        lambda db: {each for each in listed if sessions.is_known(db, each)}
     )
     for session in sorted({*listed} - known):
         await runtime.discard(session)

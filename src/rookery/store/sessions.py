@@ -220,11 +220,6 @@ def has_id_like(db: Connection, beginning: str) -> bool:
     return db.execute(query, (beginning, beginning)).fetchone() is not None
 
 
-def exists(db: Connection, session: SessionId) -> bool:
-    row = db.execute("select 1 from sessions where id = ?", (session,)).fetchone()
-    return row is not None
-
-
 def has_runtime(db: Connection, session: SessionId) -> bool:
     row = db.execute("select is_held from sessions where id = ?", (session,)).fetchone()
     return bool(row and row["is_held"])

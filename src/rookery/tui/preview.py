@@ -88,7 +88,7 @@ class RequestCard(Vertical):
         self.query_one("#card-keys", LineBar).show(keys_line(shown.request))
 
     def tick(self) -> None:
-        """Update the title with the time that is left until the deadline."""
+        """Renew the title with the time that is left until the deadline."""
         if (shown := self.shown) is None:
             return
         title = f"{one_line(shown.session.name)} {title_of(shown.request, shown.count)}"
