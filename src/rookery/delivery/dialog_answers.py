@@ -103,7 +103,7 @@ class DialogAnswers:
         await Reconciler(
             name="Answering dialogs",
             clock=self._clock,
-            pending=partial(self.database.read, request_keys.to_press),
+            pending=partial(self.database.peek, request_keys.to_press),
             step=self._take_a_step,
             changed=self.database.bells.of_work,
         ).run()

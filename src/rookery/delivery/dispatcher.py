@@ -70,7 +70,7 @@ class Dispatcher:
         await Reconciler(
             name="Delivering messages",
             clock=self._clock,
-            pending=partial(self.database.read, messages.owed),
+            pending=partial(self.database.peek, messages.owed),
             step=self._step,
             changed=self.database.bells.of_work,
         ).run()

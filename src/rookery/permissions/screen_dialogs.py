@@ -164,7 +164,7 @@ class DialogWatch:
         await Reconciler(
             name="Watching dialogs",
             clock=self._clock,
-            pending=partial(self.database.read, self._to_look_at),
+            pending=partial(self.database.peek, self._to_look_at),
             step=self._take_a_step,
             changed=self.database.bells.of_work,
         ).run()

@@ -92,7 +92,7 @@ class Supervisor:
         await Reconciler(
             name="Starting and ending",
             clock=self._clock,
-            pending=partial(self.database.read, sessions.needing_supervision),
+            pending=partial(self.database.peek, sessions.needing_supervision),
             step=self._step,
             changed=partial(self.database.bells.of_kinds, CARED_FOR),
         ).run()

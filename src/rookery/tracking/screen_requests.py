@@ -34,7 +34,7 @@ class ScreenRequests:
         await Reconciler(
             name="Attending to screens",
             clock=self.clock,
-            pending=partial(self.database.read, _may_end_unreported),
+            pending=partial(self.database.peek, _may_end_unreported),
             step=self._attend,
             changed=self.database.bells.of_work,
         ).run()

@@ -89,7 +89,7 @@ class UsageReader:
         await Reconciler(
             name="Reading transcripts",
             clock=self.journal.clock,
-            pending=partial(self.database.read, transcripts.due),
+            pending=partial(self.database.peek, transcripts.due),
             step=self.catch_up,
             changed=partial(self.database.bells.of_kinds, READER.hears),
         ).run()

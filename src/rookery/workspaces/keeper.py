@@ -62,7 +62,7 @@ class WorkspaceKeeper:
         await Reconciler(
             name="Workspaces",
             clock=self.journal.clock,
-            pending=partial(self.database.read, workspaces.pending),
+            pending=partial(self.database.peek, workspaces.pending),
             step=self._step,
             changed=partial(self.database.bells.of_kinds, CARED_FOR),
         ).run()
