@@ -49,10 +49,13 @@ _SHORT = Layout(
 
 _LONG = Layout(
     titles=(
-        *("NAME", "ID", "AGENT", "RUNTIME", "MODEL", "MODE", "STATE", "SINCE"),
+        *("NAME", "ID", "AGENT", "PROFILE", "RUNTIME", "MODEL", "MODE", "STATE", "SINCE"),
         *("TOKENS", "COST", "CONTEXT", "PROJECT", "BRANCH", "WHAT"),
     ),
-    spared=("CONTEXT", "MODE", "PROJECT", "BRANCH", "SINCE", "MODEL", "TOKENS", "AGENT"),
+    spared=(
+        *("CONTEXT", "MODE", "PROJECT", "BRANCH", "SINCE", "PROFILE", "MODEL", "TOKENS"),
+        "AGENT",
+    ),
     shrinking=("PROJECT", "BRANCH", "WHAT"),
     last_resort="WHAT",
     cut_at_start=frozenset({"PROJECT"}),
@@ -97,17 +100,19 @@ class SessionTable(Struct, frozen=True):
         coloured = map(_coloured, lines, (session for _, session in ordered))
         return [click.style(head, bold=True), *coloured]
 
-    def _layout(self, rows: Iterable[Mapping[str, str]], width: int) -> Layout:
-        """Return the columns: no RUNTIME if the table is narrow, no BRANCH if none is known."""
+    def _layout(self, rows: Sequence[Mapping[str, str]], width: int) -> Layout:
+        """Return the columns: no RUNTIME in a narrow table, BRANCH and PROFILE if not empty."""
         layout = _LONG if self.is_long else _SHORT
+        dropped = {
+            title
+            for title in {"BRANCH", "PROFILE"}.intersection(layout.titles)
+            if not any(row[title] for row in rows)
+        }
         if width < MARKED_LONG_CELLS:
-            titles = tuple(title for title in layout.titles if title != "RUNTIME")
-            layout = replace(layout, titles=titles)
-        if not any(row["BRANCH"] for row in rows):
-            titles = tuple(title for title in layout.titles if title != "BRANCH")
-            layout = replace(layout, titles=titles)
+            dropped.add("RUNTIME")
+        titles = tuple(title for title in layout.titles if title not in dropped)
         part = 0 if self.is_long else int(width * ROOM_PART)
-        return replace(layout, room=max(ROOM_CELLS, part))
+        return replace(layout, titles=titles, room=max(ROOM_CELLS, part))
 
     def _ordered(self) -> Iterable[tuple[int, ListedSession]]:
         if self.is_tree:
@@ -155,6 +160,7 @@ def _row(session: ListedSession, now: datetime, project: str) -> dict[str, str]:
     return {
         "ID": session.id[:8],
         "AGENT": session.agent,
+        "PROFILE": session.profile,
         "RUNTIME": session.runtime,
         "MODEL": session.model or "–",
         "MODE": session.permission_mode or "–",

@@ -97,6 +97,7 @@ def _now(daemon: Client, details: DetailsInfo) -> Iterator[Fact]:
 
 def _agent(session: ListedSession) -> Iterator[Fact]:
     yield "agent", session.agent
+    yield "profile", session.profile
     yield "runtime", runtime_text(session) or session.runtime
     yield "model", session.model
     yield "mode", session.permission_mode
@@ -112,6 +113,7 @@ def _agent(session: ListedSession) -> Iterator[Fact]:
 
 
 def _place(daemon: Client, session: ListedSession) -> Iterator[Fact]:
+    yield "tags", ", ".join(session.tags)
     yield "project", short(project_folder(session))
     if session.workspace:
         yield "worktree", short(session.workspace.path)

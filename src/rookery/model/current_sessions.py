@@ -26,3 +26,5 @@ class CurrentSession(Session):
     is_resumed: bool = False  #: a later session continues its conversation
     cut_off: str = ""  #: the prompt whose turn ended with the session that this one resumes
     cost_usd: float | None = None  #: ``cost`` in dollars
+    estimated_cost_usd: float = 0.0  #: ``estimated_cost`` in dollars
+    budget_usd: float | None = None  #: ``budget`` in dollars

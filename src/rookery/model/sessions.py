@@ -54,7 +54,7 @@ def traits_of(runtime: str) -> RuntimeTraits:
 
 
 #: Characters of the first prompt that the session keeps; its turn keeps the whole prompt.
-MAX_FIRST_PROMPT_CHARACTERS = 2_000
+MAX_FIRST_PROMPT_CHARACTERS = 64_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

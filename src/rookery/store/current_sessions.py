@@ -18,25 +18,20 @@ from rookery.model.permissions import DIALOG, Call
 from rookery.model.tool_inputs import telling
 from rookery.store.sessions import IS_RESUMED, LIVE, session_values
 
-#: Characters of a prompt or an answer in which its first line is searched.
-MAX_LINE_CHARACTERS = 4_000
-
 #: The prompt of the last turn of the session whose conversation this one continues, if the end
 #: of that session ended it. Of no interest any more once this session has had a turn.
-_CUT_OFF = f"""
+_CUT_OFF = """
 case when last.started_by is null and sessions.continues is not null
  and sessions.launch ->> '$.forks' is null then (
- select substr(cut.prompt, 1, {MAX_LINE_CHARACTERS}) from turns as cut
+ select cut.prompt from turns as cut
  join sessions as former on former.id = cut.session where cut.session = sessions.continues
  and cut.how = 'failed' and cut.answer = '' and cut.ended_at >= former.ended_at
  order by cut.started_by desc limit 1) end"""
 
 _WITH_TURNS = f"""
 select sessions.*, last.started_by as last_turn,
- substr(last.prompt, 1, {MAX_LINE_CHARACTERS}) as last_prompt,
- last.started_at as last_prompt_at,
- substr(ended.answer, 1, {MAX_LINE_CHARACTERS}) as last_answer,
- ended.ended_at as last_answer_at, ended.how as last_outcome,
+ last.prompt as last_prompt, last.started_at as last_prompt_at,
+ ended.answer as last_answer, ended.ended_at as last_answer_at, ended.how as last_outcome,
  ended.answer <> '' and ended.ended_at > coalesce(seen_at, '') as is_unread,
  {IS_RESUMED} as is_resumed, {_CUT_OFF} as cut_off
  from sessions {{index}} left join turns as last on last.session = sessions.id
@@ -144,8 +139,10 @@ def _read(row: Row, requests: Mapping[str, Row], branches: Mapping[str, str]) ->
         values["is_unread"] = bool(values["is_unread"])
     if values["ended_at"] is None:
         values["branch"] = branches.get(values["project_path"], "")
-    if values["cost"] is not None:
-        values["cost_usd"] = in_dollars(values["cost"])
+    values["estimated_cost_usd"] = in_dollars(values["estimated_cost"])
+    for each in ("cost", "budget"):
+        if values[each] is not None:
+            values[f"{each}_usd"] = in_dollars(values[each])
     if request := requests.get(values["id"]):
         values |= _asked(request, values["project_path"])
     return msgspec.convert(values, CurrentSession)

@@ -309,6 +309,19 @@ def test_an_estimated_cost_is_marked_in_the_long_table() -> None:
 
 
 @pytest.mark.spec("G6")
+@pytest.mark.spec("A4")
+def test_the_long_table_has_a_column_of_profiles_if_a_session_has_one() -> None:
+    named = [session("api", profile="work"), session("web")]
+
+    (head, *rows), (plain, _) = (
+        SessionTable(each, is_long=True, now=NOW).lines(200) for each in (named, named[1:])
+    )
+
+    assert "PROFILE" in head
+    assert sum("  work  " in row for row in rows) == 1
+    assert "PROFILE" not in plain
+
+
 def test_the_long_table_has_the_size_of_the_context_if_it_is_known() -> None:
     known, unknown = session("known", context_tokens=45_231), session("unknown")
 

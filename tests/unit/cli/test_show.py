@@ -71,6 +71,21 @@ def test_the_runtime_is_named(
     assert f"  runtime      {shown}\n" in capsys.readouterr().out
 
 
+def test_profile_and_tags_are_shown_if_there_are_any(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labelled = details(profile="work", tags=["web", "urgent"])
+    typed(monkeypatch, Scripted(sessions=labelled), "show", "api")
+    shown = capsys.readouterr().out
+    typed(monkeypatch, Scripted(sessions=details()), "show", "api")
+    plain = capsys.readouterr().out
+
+    assert "  profile      work\n" in shown
+    assert "  tags         web, urgent\n" in shown
+    assert "profile" not in plain
+    assert "tags" not in plain
+
+
 def test_programs_get_all_of_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

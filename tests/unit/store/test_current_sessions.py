@@ -160,6 +160,25 @@ def test_cost_has_its_unit_in_its_name(db: Connection, journal: Journal) -> None
     journal.append(db, UsageReported(WORKER, 10, 5, 35_607))
 
     assert (view(db).cost, view(db).cost_usd) == (35_607, 0.035607)
+    assert (view(db).estimated_cost_usd, view(db).budget_usd) == (0, None)
+
+
+@pytest.mark.spec("A10")
+def test_a_budget_has_its_unit_in_its_name(db: Connection) -> None:
+    db.execute("update sessions set budget = 2500000, cost = 3, estimated_cost = 2")
+
+    assert (view(db).budget, view(db).budget_usd) == (2_500_000, 2.5)
+    assert view(db).estimated_cost_usd == 0.000002
+
+
+def test_the_first_lines_of_a_prompt_and_an_answer_are_kept_whole(
+    db: Connection, journal: Journal
+) -> None:
+    long = "x" * 5_000
+    journal.append(db, TurnStarted(WORKER, f"{long}\nand more"))
+    journal.append(db, TurnEnded(WORKER, f"{long}\nand more"))
+
+    assert (view(db).last_prompt, view(db).last_answer) == (long, long)
 
 
 def test_a_list_has_branches_and_knows_what_was_resumed(

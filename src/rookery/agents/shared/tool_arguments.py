@@ -5,7 +5,7 @@ from __future__ import annotations
 from rookery.model.tool_inputs import telling
 
 #: Characters kept of an argument.
-MAX_ARGUMENT_CHARS = 500
+MAX_ARGUMENT_CHARS = 64_000
 
 
 def argument_of(tool: str, tool_input: object) -> str:
