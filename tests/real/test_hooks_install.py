@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
@@ -30,10 +31,10 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 class Person:
     """Somebody with settings, and hooks, of their own, who starts agents by hand."""
 
-    def __init__(self, rookery: Rookery, models: str, agent: str) -> None:
+    def __init__(self, rookery: Rookery, models: str, agent: str, folder: Path) -> None:
         self.rookery = rookery
         self.agent = agent
-        self.folder = rookery.folder / agent
+        self.folder = folder / agent
         self._models = models
         self._tmux = ByHand(rookery.folder)
         self.pane = ""
@@ -121,6 +122,7 @@ class Person:
         for each in psutil.process_iter(["cmdline"]):
             if "app-server" in (each.info["cmdline"] or []) and self._is_of_ours(each):
                 each.kill()  # a daemon of Codex, for all that the same home ever starts
+                each.wait(10)
 
     def _is_of_ours(self, found: psutil.Process) -> bool:
         try:
@@ -134,9 +136,12 @@ def person(
     request: pytest.FixtureRequest, cold: Rookery, models: ModelServer
 ) -> Iterator[Person]:
     assert (PROGRAMS / request.param).exists(), "make agents installs it"
-    found = Person(cold, models.url, request.param)
-    yield found
-    found.leave()
+    # Codex runs programs of its home in a sandbox with a /dev of its own: its home must not be
+    # in /dev/shm, where other temporary folders of a run may be.
+    with TemporaryDirectory(prefix="rookery-") as folder:
+        found = Person(cold, models.url, request.param, Path(folder))
+        yield found
+        found.leave()
 
 
 @pytest.mark.spec("C1", "C4")
