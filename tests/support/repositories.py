@@ -75,3 +75,35 @@ def make_repository(folder: Path, home: Path) -> GitFolder:
     repository.git("init", "--quiet", "--initial-branch", "main")
     repository.commit("a.txt", "one\n", "first")
     return repository
+
+
+def filter_in_repository(repository: GitFolder) -> None:
+    """Commit files that a filter of the repository itself stores in another form."""
+    for key in ("clean", "smudge"):
+        repository.git("config", f"filter.crypt.{key}", "tr a-z n-za-m")
+    repository.git("config", "filter.crypt.required", "true")
+    repository.write(".gitattributes", "secret* filter=crypt\n")
+    repository.commit("secrets/secret ü.txt", "attack at dawn\n")
+
+
+def check_content_again(tree: GitFolder) -> None:
+    """Give the index the time of the files, so that git cannot rely on their time stamps."""
+    index = Path(tree.git("rev-parse", "--path-format=absolute", "--git-path", "index"))
+    at = min(each.lstat().st_mtime_ns for each in tree.path.rglob("*") if each.is_file())
+    os.utime(index, ns=(at, at))
+
+
+def change_within_the_second(tree: GitFolder, name: str, text: str) -> None:
+    """Change a file so soon after its checkout that its size and time stamp stay the same.
+
+    Git notices that only because the index is not newer than the file. All of it was long ago.
+    """
+    file = tree.path / name
+    assert file.stat().st_size == len(text)
+    at = 1_700_000_000
+    tree.git("config", "core.trustctime", "false")
+    os.utime(file, (at, at))
+    tree.git("add", name)
+    file.write_text(text)
+    os.utime(file, (at, at))
+    check_content_again(tree)

@@ -106,8 +106,19 @@ async def copied_index(repository: Repository) -> AsyncIterator[dict[str, str]]:
     with TemporaryDirectory(prefix="rookery-") as folder:
         copy = str(Path(folder, "index"))
         with suppress(FileNotFoundError):  # a repository without commits may have no index
-            await asyncio.to_thread(shutil.copyfile, index, copy)
+            await asyncio.to_thread(_copy_index, index, copy)
         yield {"GIT_INDEX_FILE": copy}
+
+
+def _copy_index(index: str, copy: str) -> None:
+    """Copy an index with its time of modification.
+
+    Git compares the content of a file only if the file may have changed in the second in which
+    the index was written, or later. With a newer index, it would miss such a change.
+    """
+    written_ns = Path(index).stat().st_mtime_ns  # before: git may replace it meanwhile
+    shutil.copyfile(index, copy)
+    os.utime(copy, ns=(written_ns, written_ns))
 
 
 async def _commit_tree(

@@ -14,7 +14,12 @@ from rookery.workspaces.differences import (
     worktree_difference,
 )
 from tests.support.fakes.database import ObservedDatabase
-from tests.support.repositories import GitFolder
+from tests.support.repositories import (
+    GitFolder,
+    change_within_the_second,
+    check_content_again,
+    filter_in_repository,
+)
 from tests.support.workshop import Workshop
 
 pytestmark = pytest.mark.anyio
@@ -62,6 +67,48 @@ async def test_committed_staged_unstaged_and_untracked_changes_are_shown(
     assert all(f"+{each}\n" in found.text for each in ("c", "s", "two", "u"))
     assert "not ours" not in found.text
     assert tree.git("status", "--porcelain").splitlines()[-1].startswith("??")
+
+
+@pytest.mark.spec("L2")
+async def test_a_change_in_the_second_of_the_checkout_is_shown(workshop: Workshop) -> None:
+    workshop.repository.commit("b.txt", "one\n")
+    tree = await made(workshop)
+    change_within_the_second(tree, "b.txt", "two\n")
+
+    found = await seen(workshop)
+
+    assert [each.path for each in found.files] == ["b.txt"]
+
+
+@pytest.mark.spec("L2")
+async def test_an_unchanged_file_with_a_filter_of_the_repository_is_not_shown(
+    workshop: Workshop,
+) -> None:
+    filter_in_repository(workshop.repository)
+    tree = await made(workshop)
+    tree.write("b.txt", "b\n")
+    check_content_again(tree)
+
+    found = await seen(workshop)
+
+    assert [each.path for each in found.files] == ["b.txt"]
+    assert "secret" not in found.text
+    assert "+b\n" in found.text
+
+
+@pytest.mark.spec("L2")
+async def test_a_committed_change_of_a_file_with_a_filter_of_the_repository_is_shown(
+    workshop: Workshop,
+) -> None:
+    filter_in_repository(workshop.repository)
+    tree = await made(workshop)
+    tree.commit("secrets/secret ü.txt", "attack at dusk\n")
+    check_content_again(tree)
+
+    found = await seen(workshop)
+
+    assert [each.path for each in found.files] == ["secrets/secret ü.txt"]
+    assert "secret" in found.text
 
 
 @pytest.mark.spec("L2")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,11 @@ from rookery.workspaces.git import Git, GitPlace, disarmed, git_environment
 from rookery.workspaces.inspection import open_worktree, position
 from rookery.workspaces.landing import LandMethod, LandRequest
 from tests.support.fakes.database import ObservedDatabase
-from tests.support.repositories import GitFolder
+from tests.support.repositories import (
+    GitFolder,
+    check_content_again,
+    filter_in_repository,
+)
 from tests.support.workshop import Workshop
 
 pytestmark = pytest.mark.anyio
@@ -233,28 +236,11 @@ async def test_a_filter_of_the_user_is_applied(workshop: Workshop) -> None:
     assert not tree.path.exists()
 
 
-def filter_in_repository(workshop: Workshop) -> None:
-    """Commit files that a filter of the repository itself stores in another form."""
-    repository = workshop.repository
-    for key in ("clean", "smudge"):
-        repository.git("config", f"filter.crypt.{key}", "tr a-z n-za-m")
-    repository.git("config", "filter.crypt.required", "true")
-    repository.write(".gitattributes", "secret* filter=crypt\n")
-    repository.commit("secrets/secret ü.txt", "attack at dawn\n")
-
-
-def check_content_again(tree: GitFolder) -> None:
-    """Give the index the time of the files, so that git cannot rely on their time stamps."""
-    index = Path(tree.git("rev-parse", "--path-format=absolute", "--git-path", "index"))
-    at = min(each.lstat().st_mtime_ns for each in tree.path.rglob("*") if each.is_file())
-    os.utime(index, ns=(at, at))
-
-
 @pytest.mark.spec("L2", "L3", "K5")
 async def test_an_unchanged_file_with_a_filter_of_the_repository_is_not_counted(
     workshop: Workshop,
 ) -> None:
-    filter_in_repository(workshop)
+    filter_in_repository(workshop.repository)
     check_content_again(workshop.repository)
     folder = workshop.repository.path / "secrets"
     async with workshop.kept():
@@ -278,7 +264,7 @@ async def test_an_unchanged_file_with_a_filter_of_the_repository_is_not_counted(
 async def test_a_changed_file_with_a_filter_of_the_repository_is_counted(
     workshop: Workshop,
 ) -> None:
-    filter_in_repository(workshop)
+    filter_in_repository(workshop.repository)
     async with workshop.kept():
         tree = await workshop.make("fix")
         tree.write("secrets/secret ü.txt", "attack at dusk\n")  # of the same length
