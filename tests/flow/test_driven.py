@@ -434,8 +434,13 @@ async def test_a_start_beyond_the_limit_is_refused_or_waits(daemon: Daemon) -> N
         await daemon.start("say: two")
     waiting = await daemon.start("say: two", queue=True)
     with anyio.fail_after(SOON):
-        while not (now := await daemon.now(waiting.id)).reason:
-            await daemon.context.database.bell().wait()
+        while True:
+            bell = (
+                daemon.context.database.bell()
+            )  # before the look, so that no change is missed
+            if (now := await daemon.now(waiting.id)).reason:
+                break
+            await bell.wait()
     assert (now.status, now.reason) == (
         Status.STARTING,
         "it waits: 1 driven sessions run, which is limits.driven_sessions",

@@ -52,10 +52,17 @@ class ObservedDatabase(Database):
 
     async def read(self, work: Work[T]) -> T:
         with self._counted():
-            if self.failing_reads:
-                self.failing_reads -= 1
-                raise DatabaseError("database disk image is malformed")
+            self._fail_to_read()
             return await super().read(work)
+
+    async def peek(self, work: Work[T]) -> T:
+        self._fail_to_read()
+        return await super().peek(work)
+
+    def _fail_to_read(self) -> None:
+        if self.failing_reads:
+            self.failing_reads -= 1
+            raise DatabaseError("database disk image is malformed")
 
     async def rest(self) -> None:
         """Wait until nothing more happens by itself: all wait for the clock or the world."""
