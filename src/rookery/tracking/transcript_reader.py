@@ -41,6 +41,10 @@ RETRY_SECONDS = 0.05
 #: Attempts for a command of the program: it writes the output later than its other reports.
 MAX_COMMAND_TRIES = 20
 
+#: Attempts if the transcript has nothing of a turn that is over: on a busy machine, the agent
+#: writes its first entries seconds later than its other reports.
+MAX_PROMPT_TRIES = 60
+
 #: Text that an agent writes later than this after its file reports idle is from another turn.
 MAX_TEXT_DELAY = timedelta(seconds=0.1)
 
@@ -156,14 +160,19 @@ class TranscriptReader:
         """Return the texts of the turns that a session file reports, and that no hook does.
 
         Reads up to ``tries`` times, until the claim is confirmed: the agent writes its last
-        message a moment later. Returns ``None`` if the transcript cannot be found.
+        message a moment later; more often if it has written nothing of the turn. Returns
+        ``None`` if the transcript cannot be found.
         """
         turn = await database.read(partial(current_turn, session=session))
         until = claim.at + MAX_TEXT_DELAY if claim.activity is Activity.IDLE else None
         path, found = await self._exchanges(turn, until)
         # The transcript of a new conversation is written after its first turn has begun.
-        while turn.has_transcript and tries > 1 and not is_confirmed(found, claim):
-            tries -= 1
+        tried = 1
+        while turn.has_transcript and not is_confirmed(found, claim):
+            is_missing = turn.is_open and claim.activity is Activity.IDLE and not found
+            if tried >= (MAX_PROMPT_TRIES if is_missing else tries):
+                break
+            tried += 1
             await self.clock.sleep(RETRY_SECONDS)
             path, found = await self._exchanges(turn, until)
         if not path:

@@ -17,7 +17,9 @@ import pytest
 from rookery.agents.shared.transcript_lines import MAX_RESULT_CHARS
 from rookery.agents.transcripts import read_line, transcript_glob
 from rookery.model import facts
+from rookery.model.evidence import Claim
 from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Activity
 from rookery.model.sessions import NativeId
 from rookery.model.turn_texts import Answer
 from rookery.ports.transcript import Passage
@@ -391,6 +393,28 @@ async def test_words_that_are_written_down_a_moment_late_are_waited_for(desk: De
 
     late = replace(desk.conversations, clock=Late())
     found = await late.answer(desk.database, S, tries=MAX_ANSWER_LOOKS)
+
+    assert found == Answer("Done.", path)
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("C8", "F3")
+async def test_a_transcript_that_a_busy_machine_writes_seconds_late_is_waited_for(
+    desk: Desk,
+) -> None:
+    path = written(desk.folder, line("go", at=1, by="user"))
+    looks = 0
+
+    class Late(FakeClock):
+        async def sleep(self, seconds: float) -> None:
+            nonlocal looks
+            looks += 1
+            if looks == 4 * MAX_ANSWER_LOOKS:
+                written(desk.folder, line("go", at=11, by="user"), line("Done.", at=12))
+
+    late = replace(desk.conversations, clock=Late())
+    is_idle = Claim(Activity.IDLE, desk.clock.now() + timedelta(seconds=5))
+    found = await late.reported_turns(desk.database, S, is_idle, tries=MAX_ANSWER_LOOKS)
 
     assert found == Answer("Done.", path)
 
