@@ -69,6 +69,30 @@ def test_a_file_is_migrated_once(file: sqlite3.Connection, path: Path) -> None:
     assert {"sessions", "entries", "messages", "turns"} <= tables(file)
 
 
+def schema_of(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    found = db.execute(
+        "select type, name, tbl_name, sql from sqlite_schema order by type, name"
+    )
+    return [tuple(row) for row in found]
+
+
+def count_rows(db: sqlite3.Connection) -> dict[str, int]:
+    queries = {each: f"select count(*) from {each}" for each in tables(db)}  # noqa: S608 - ours
+    del queries["sqlite_sequence"]
+    return {each: db.execute(query).fetchone()[0] for each, query in queries.items()}
+
+
+def test_a_new_file_is_as_if_all_migrations_had_run() -> None:
+    """If this fails after a new migration, type: make docs."""
+    with closing(open_file(":memory:")) as new, closing(open_file(":memory:")) as old:
+        migrate(new)
+        migrate(old, until=LATEST)
+
+        assert schema_of(new) == schema_of(old)
+        assert version(new) == version(old)
+        assert set(count_rows(old).values()) == {0}
+
+
 def test_an_older_file_is_copied_before_it_is_changed(
     file: sqlite3.Connection, path: Path
 ) -> None:
@@ -126,11 +150,13 @@ def test_a_new_file_leaves_no_copy(file: sqlite3.Connection, path: Path) -> None
 def test_a_step_that_fails_leaves_the_file_as_it_was(
     file: sqlite3.Connection, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps = ["create table a (b)", "create table c (d); create table a (b)"]
+    steps = [path.with_name("0001.sql"), path.with_name("0002.sql")]
+    steps[0].write_text("create table a (b)")
+    steps[1].write_text("create table c (d); create table a (b)")
     monkeypatch.setattr(migrations, "_steps", lambda: steps)
 
     with pytest.raises(sqlite3.OperationalError):
-        migrate(file, path)
+        migrate(file, path, until=2)
     file.rollback()
 
     assert version(file) == 1
