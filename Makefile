@@ -11,7 +11,7 @@ PIP_AUDIT := 2.10.1
 PROGRAMS := tests/agents/programs/node_modules/.installed
 MORE := tests/agents/more/node_modules/.installed
 
-.PHONY: help system setup up test test-portable test-agents prove bench check docs lint format types imports lock audit clean
+.PHONY: help system setup up test tests test-portable test-agents prove bench check docs lint format types imports lock audit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -38,9 +38,12 @@ up: setup ## set up, then run the daemon here
 
 test: setup $(PROGRAMS) ## set up, then lint, types, imports and all tests
 	@scripts/system-packages chromium
-	@$(MAKE) --no-print-directory lint types imports
+	@$(MAKE) --no-print-directory lint imports
 	$(BIN)/python scripts/reference.py --check
-	$(BIN)/pytest -n 4 --dist worksteal
+	@$(MAKE) --no-print-directory -j2 types tests
+
+tests:
+	$(BIN)/pytest -n 8 --dist worksteal
 
 test-portable: setup $(PROGRAMS) ## run the tests with real processes without /proc and pidfds (as on macOS)
 	ROOKERY_PORTABLE=1 $(BIN)/pytest -n 4 --dist worksteal tests/real tests/contract tests/unit/processes
@@ -74,8 +77,9 @@ lint: ## check format and lint
 types: ## run mypy --strict on source and tests
 	$(BIN)/mypy src tests bench scripts
 
-docs: ## generate the pages of docs/reference
+docs: ## generate the pages of docs/reference and the current schema
 	$(BIN)/python scripts/reference.py
+	$(BIN)/python scripts/schema.py
 
 imports: ## check that packages import downwards only
 	$(BIN)/lint-imports
