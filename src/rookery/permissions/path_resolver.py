@@ -20,6 +20,12 @@ T = TypeVar("T")
 #: For each field of a call, the files that its path may name.
 _Meanings: TypeAlias = dict[str, frozenset[str]]
 
+#: The characters that JavaScript's ``trim`` removes from both ends; Python's ``strip`` differs.
+_BLANKS = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+
 #: A path on a dead mount blocks its thread forever; then the call counts as uncertain.
 RESOLVE_TIMEOUT_S = 0.5
 
@@ -42,9 +48,7 @@ class PathResolver:
         if not paths:
             return call
         # Agents differ in expanding a tilde: no allow rule may match by such a path.
-        unsure = {
-            name for name, named in paths.items() if any(each.startswith("~") for each in named)
-        }
+        unsure = {name for name, named in paths.items() if any(map(_begins_with_tilde, named))}
         resolved = await self._in_thread(paths, folder or "/")
         unsure.update(paths.keys() - resolved.keys())
         return replace(call, real_paths=resolved, uncertain=call.uncertain | unsure)
@@ -54,7 +58,7 @@ class PathResolver:
         folders = named_folders(call.input) or {FOLDER: folder}
         named = {name: [path] for name, path in folders.items()}
         resolved = await self._in_thread(named, folder or "/")
-        unsure = {name for name, path in folders.items() if path.startswith("~")}
+        unsure = {name for name, path in folders.items() if _begins_with_tilde(path)}
         if unsure or folders.keys() != resolved.keys():
             return replace(call, uncertain=call.uncertain | {FOLDER})
         return replace(call, real_folders=frozenset().union(*resolved.values()))
@@ -91,8 +95,14 @@ class PathResolver:
             yield self.real_path(absolute_path(path, self.real_path(folder)))
 
 
+def _begins_with_tilde(path: str) -> bool:
+    return path.lstrip(_BLANKS).startswith("~")
+
+
 def _rewritten(path: str) -> Iterable[str]:
     """Yield the paths that an agent may use instead: some correct what a model writes."""
+    # Claude Code 2.1.325 removes blanks around the path of Grep and Glob.
+    yield (path := path.strip(_BLANKS))
     # Gemini CLI 0.61 removes a leading "@" and decodes "%73" and file URLs.
     if path.startswith("file://"):
         path = unquote(path.removeprefix("file://"))

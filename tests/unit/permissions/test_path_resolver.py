@@ -36,6 +36,31 @@ async def test_a_link_does_not_lead_around_a_rule(tmp_path: Path) -> None:
     assert decide([allow], call, where(folder)) is None
 
 
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize("blanks", [" ", "\t", "\n ", "\u00a0", "\ufeff", "\u3000"])
+async def test_blanks_around_a_path_do_not_lead_around_a_rule(
+    tmp_path: Path, blanks: str
+) -> None:
+    deny = Rule("no", "deny", input={"path": Pattern(f"{tmp_path}/secret*")})
+    allow = Rule("yes", "allow", input={"path": Pattern(f"{tmp_path}/project*")})
+    folder = tmp_path / "project"
+    given = Call("Grep", {"path": f"{blanks}{tmp_path}/secret{blanks}"})
+
+    call = await PathResolver().resolve(given, folder=str(folder), fields={"path"})
+
+    assert decide([deny], call, where(folder)) is deny
+    assert decide([allow], call, where(folder)) is None
+
+
+@pytest.mark.spec("D1")
+async def test_a_tilde_after_a_blank_is_uncertain() -> None:
+    call = await PathResolver().resolve(
+        Call("Grep", {"path": " ~/.ssh"}), folder="/code", fields={"path"}
+    )
+
+    assert call.uncertain == {"path"}
+
+
 @pytest.fixture
 def linked(tmp_path: Path) -> Path:
     """Make a project with a link that leads deep into a folder where writing is allowed."""
