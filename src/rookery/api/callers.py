@@ -21,6 +21,7 @@ from rookery.api.peer_evidence import Position, ProcessEvidence, read_evidence, 
 from rookery.model.errors import Forbidden, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
+from rookery.model.variables import OWN_GIT
 from rookery.ports.clock import Clock
 from rookery.processes import Process, system
 from rookery.processes.peers import server_pid
@@ -105,6 +106,9 @@ class Callers:
     async def _refuse_unattributable(self, evidence: ProcessEvidence) -> None:
         """Refuse a process that an unknown agent may have started. Raises ``Forbidden``."""
         where = "an agent's shared server" if evidence.is_below_shared_server else ""
+        if OWN_GIT in evidence.sessions_named:
+            # A hook that an agent has configured in a repository, for instance.
+            where = "a git command of Rookery's"
         server = await anyio.to_thread.run_sync(self.server, self.tmux)
         ancestors = {each.pid for each in evidence.chain}
         if server in ancestors:

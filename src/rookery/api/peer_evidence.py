@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rookery.agents.catalog import SHARED_SERVERS
+from rookery.model.variables import SESSION_VARIABLE
 from rookery.processes import Process, ancestors, is_shared_server, session_leader, system
-from rookery.sessions.launching import SESSION_VARIABLE
 
 
 @dataclass(frozen=True, slots=True)

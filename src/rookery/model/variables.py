@@ -1,4 +1,4 @@
-"""Environment variables that a tool call sets for its command. Pure."""
+"""Environment variables: Rookery's own, and those that a tool call sets. Pure."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ ENVIRONMENT = "env"
 
 #: Prefix of the variables by which Rookery identifies sessions; no call may set them.
 OWN_PREFIX = "ROOKERY_"
+
+#: The variable that names the session in every process that a session's program starts.
+SESSION_VARIABLE = "ROOKERY_SESSION"
+
+#: Its value in the processes of Rookery's own git. An agent may have configured what they run.
+OWN_GIT = "git"
 
 #: Variables that make a command use another program, library or configuration than it names.
 #: No list of them is complete, so a rule must also name the variables that it allows.

@@ -10,14 +10,12 @@ from sqlite3 import Connection
 from typing import Any
 
 from rookery.model.sessions import Badge, NativeId, Session, program_name
+from rookery.model.variables import SESSION_VARIABLE
 from rookery.ports.agent import Agent, LaunchSpec
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import DriverOptions, HeldProgram, Launch, Runtime
 from rookery.store import driven_streams, sessions, tokens
 from rookery.store.database import Database
-
-#: The variable that names the session in every process that a session's program starts.
-SESSION_VARIABLE = "ROOKERY_SESSION"
 
 
 @dataclass(frozen=True, slots=True)

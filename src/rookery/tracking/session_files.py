@@ -28,12 +28,12 @@ from rookery.model.facts import BackgroundEnded, Outcome, SessionFound, SessionI
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import Session
 from rookery.model.turn_texts import NO_ANSWER, Answer
+from rookery.model.variables import SESSION_VARIABLE
 from rookery.ports.transcript import SessionEntry, SessionFiles
 from rookery.processes import Process, is_running, run_as, system
 from rookery.processes.lineage import named_process
 from rookery.sessions import adopt, record_end
 from rookery.sessions.adopt import Arrival, real_folder
-from rookery.sessions.launching import SESSION_VARIABLE
 from rookery.store import evidence, session_bindings, sessions, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal

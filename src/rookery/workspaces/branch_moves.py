@@ -53,7 +53,7 @@ async def move_with_checkout(
 
     Raises ``GitFailed`` if the working tree has another branch now, or changes in the way.
     """
-    move, checkout = moved.move, git.changing(GitPlace(moved.folder))
+    move, checkout = moved.move, await git.changing(GitPlace(moved.folder))
     await _check_ignored_files(checkout, move)
     program = str(resources.files("rookery.programs") / _PROGRAM)
     lines = (each.line for each in others)

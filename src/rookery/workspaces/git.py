@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rookery.model.errors import GitFailed, ProgramFailed
+from rookery.model.variables import OWN_GIT, SESSION_VARIABLE
 from rookery.workspaces.child_programs import ProgramOutput, ProgramRun, Record, run_program
 
 #: Seconds for a call that only reads, and for one that writes a whole tree.
@@ -44,6 +45,7 @@ _SAFE_SETTINGS = {
     "core.quotePath": "false",
     "gc.auto": "0",
     "maintenance.auto": "false",
+    "protocol.ext.allow": "never",
     "advice.detachedHead": "false",
     "commit.gpgSign": "false",
     "log.showSignature": "false",
@@ -56,12 +58,29 @@ _SAFE_SETTINGS = {
     "color.ui": "false",
 }
 
+#: Settings that name hooks (Git 2.54 and newer): none runs, as with ``core.hooksPath``.
+_HOOK_SETTINGS = (
+    (re.compile(r"hook\..*\.command", re.DOTALL), "true"),
+    (re.compile(r"hook\..*\.event", re.DOTALL), ""),
+    (re.compile(r"hook\..*\.enabled", re.DOTALL), "false"),
+)
+
 #: Settings of a repository that name a program, with the value that runs none. A merge driver
-#: that fails is a conflict; an empty one would silently take one side.
+#: that fails is a conflict; an empty one would silently take one side. In a partial clone, git
+#: runs programs to fetch missing files.
 _PROGRAM_SETTINGS = (
+    (re.compile(r"merge\..*\.driver", re.DOTALL), "false"),
+    (re.compile(r"remote\..*\.uploadpack", re.DOTALL), "git-upload-pack"),
+    (re.compile(r"core\.sshcommand"), "ssh"),
+    (re.compile(r"(?:core\.(?:gitproxy|askpass|alternaterefscommand))"), ""),
+    (re.compile(r"credential\.(?:.*\.)?helper", re.DOTALL), ""),
+)
+
+#: The same of filters. They run where Rookery stores files: without them, git-crypt would store
+#: plain text.
+_FILTER_SETTINGS = (
     (re.compile(r"filter\..*\.(?:clean|smudge|process)", re.DOTALL), ""),
     (re.compile(r"filter\..*\.required", re.DOTALL), "false"),
-    (re.compile(r"merge\..*\.driver", re.DOTALL), "false"),
 )
 
 #: The filters of Git LFS, which it may install for one repository only.
@@ -97,15 +116,18 @@ class Git:
         """Return a repository to read: its own filters and merge drivers do not run."""
         # Files that are missing in a partial clone are not fetched.
         environment = {"GIT_OPTIONAL_LOCKS": "0", "GIT_ALLOW_PROTOCOL": "none"}
-        plain = Repository(self, place, {}, environment, READ_TIMEOUT_S)
-        listed = await plain.run("config", "--list", "--show-scope", "-z", accept=(0, 1, 128))
-        return Repository(
-            self, place, disarmed(listed.stdout.decode(errors="replace")), environment
-        )
+        settings = disarmed(await self._settings(place), with_filters=False)
+        return Repository(self, place, settings, environment)
 
-    def changing(self, place: GitPlace) -> Repository:
+    async def changing(self, place: GitPlace) -> Repository:
         """Return a repository to change: filters run, or encrypted files would be stored."""
-        return Repository(self, place, {}, {}, CHANGE_TIMEOUT_S)
+        settings = disarmed(await self._settings(place), with_filters=True)
+        return Repository(self, place, settings, {}, CHANGE_TIMEOUT_S)
+
+    async def _settings(self, place: GitPlace) -> str:
+        plain = Repository(self, place)
+        listed = await plain.run("config", "--list", "--show-scope", "-z", accept=(0, 1, 128))
+        return listed.stdout.decode(errors="replace")
 
     async def run(self, program_run: ProgramRun) -> ProgramOutput:
         return await run_program(program_run)
@@ -191,13 +213,16 @@ class Repository:
 
 
 def git_environment(login: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for git: the user's, without what leads to another repository."""
+    """Return the environment for git: the user's, without what leads to another repository.
+
+    The daemon refuses commands of ``rookery`` in it: they would count as the owner's.
+    """
     kept = {
         name: value
         for name, value in login.items()
         if not name.startswith("GIT_") or name in _KEPT_VARIABLES
     }
-    return {**kept, **_QUIET}
+    return {**kept, **_QUIET, SESSION_VARIABLE: OWN_GIT}
 
 
 def as_variables(settings: Mapping[str, str]) -> dict[str, str]:
@@ -209,18 +234,19 @@ def as_variables(settings: Mapping[str, str]) -> dict[str, str]:
     return pairs
 
 
-def disarmed(listed: str) -> dict[str, str]:
+def disarmed(listed: str, *, with_filters: bool) -> dict[str, str]:
     """Return settings that replace the programs which a repository itself configures.
 
     ``listed`` is what ``git config --list --show-scope -z`` prints. Programs that the user has
-    configured for all repositories are the user's own.
+    configured for all repositories are the user's own, except for hooks.
     """
+    own = _PROGRAM_SETTINGS if with_filters else (*_PROGRAM_SETTINGS, *_FILTER_SETTINGS)
     found: dict[str, str] = {}
     for scope, setting in _pairs(listed.split("\0")):
         name, _, value = setting.partition("\n")
-        harmless = _harmless(name)
         is_own = scope in {"local", "worktree"} and value not in _LFS_FILTERS
-        if is_own and harmless is not None:
+        harmless = _harmless(name, (*_HOOK_SETTINGS, *own) if is_own else _HOOK_SETTINGS)
+        if harmless is not None:
             found[name] = harmless
     return found
 
@@ -229,6 +255,6 @@ def _pairs(words: list[str]) -> Iterable[tuple[str, str]]:
     return zip(words[::2], words[1::2], strict=False)
 
 
-def _harmless(name: str) -> str | None:
+def _harmless(name: str, settings: Iterable[tuple[re.Pattern[str], str]]) -> str | None:
     """Return the harmless value of a setting; none if it runs no program."""
-    return next((value for form, value in _PROGRAM_SETTINGS if form.fullmatch(name)), None)
+    return next((value for form, value in settings if form.fullmatch(name)), None)

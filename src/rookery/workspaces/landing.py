@@ -93,7 +93,7 @@ async def prepare(git: Git, workspace: Workspace, request: LandRequest) -> Landi
     if not git_dir or not await is_folder(workspace.path):
         raise CommandRefused(f"The worktree of {request.name} is gone: {workspace.path}.")
     place = place_of(workspace, git_dir)
-    worktree, repository = git.changing(place), await git.reading(place)
+    worktree, repository = await git.changing(place), await git.reading(place)
     if why := await asyncio.to_thread(find_unfinished_operation, Path(git_dir)):
         raise CommandRefused(f"In the worktree of {request.name}, {why}.")
     await _require_branch(worktree, workspace, request)
@@ -141,7 +141,7 @@ async def carry_out(git: Git, workspace: Workspace, landing: Landing) -> None:
         checked_out = CheckedOutMove(base, landing.checkout)
         await move_with_checkout(git, checked_out, moves, reason)
         return
-    common = git.changing(GitPlace(workspace.repository, workspace.repository))
+    common = await git.changing(GitPlace(workspace.repository, workspace.repository))
     if has_moved:
         await require_no_checkout(common, landing.into)
         moves.append(base)
@@ -151,7 +151,7 @@ async def carry_out(git: Git, workspace: Workspace, landing: Landing) -> None:
 
 async def _stage(git: Git, workspace: Workspace, changes: UncommittedChanges) -> None:
     """Add the files to the index: they are in the commit that the branch gets."""
-    worktree = git.changing(place_of(workspace, await find_git_dir(workspace)))
+    worktree = await git.changing(place_of(workspace, await find_git_dir(workspace)))
     await worktree.run(*changes.stage)
 
 
@@ -186,7 +186,7 @@ async def _clean_checkout(git: Git, repository: Repository, branch: str) -> str:
                 f"{branch} is checked out in {each.path}, which is not there. If the folder"
                 " was removed, type:  git worktree prune"
             )
-        there = git.changing(GitPlace(each.path))
+        there = await git.changing(GitPlace(each.path))
         if changes := await list_changes(there, "--untracked-files=no"):
             files = file_list([each.path for each in changes])
             raise CommandRefused(

@@ -61,7 +61,8 @@ class Worktrees:
         Path(workspace.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         await report(f"makes the worktree on branch {workspace.branch}")
         await self._make_branch(workspace)
-        await self._common(workspace).run(
+        common = await self._common(workspace)
+        await common.run(
             *("worktree", "add", "--quiet", "--", workspace.path, workspace.branch),
             record=record,
         )
@@ -77,7 +78,8 @@ class Worktrees:
         if workspace.last_commit and await self.last_commit(workspace):
             return
         start = workspace.last_commit or workspace.base_commit
-        await self._common(workspace).run("update-ref", workspace.ref, start, NO_COMMIT)
+        common = await self._common(workspace)
+        await common.run("update-ref", workspace.ref, start, NO_COMMIT)
 
     async def last_commit(self, workspace: Workspace) -> str:
         """Return the last commit of a worktree's branch; empty if the branch is gone."""
@@ -150,7 +152,8 @@ class Worktrees:
         if await find_git_dir(workspace):
             # Twice: a worktree that git was making when it was killed is locked.
             force = ("--force", "--force")
-            await self._common(workspace).run("worktree", "remove", *force, workspace.path)
+            common = await self._common(workspace)
+            await common.run("worktree", "remove", *force, workspace.path)
 
     def _check_place(self, workspace: Workspace) -> None:
         """Refuse to remove a folder outside of the root, which a restored row may name."""
@@ -174,12 +177,13 @@ class Worktrees:
         if not await is_merged(common, workspace, tip):
             return f"the branch {workspace.branch} stays: it is not merged"
         # Only if it has not moved meanwhile.
-        await self._common(workspace).run("update-ref", "-d", workspace.ref, tip)
+        changed = await self._common(workspace)
+        await changed.run("update-ref", "-d", workspace.ref, tip)
         return ""
 
-    def _common(self, workspace: Workspace) -> Repository:
+    async def _common(self, workspace: Workspace) -> Repository:
         """Return the repository itself: its worktree may not exist."""
-        return self.git.changing(GitPlace(workspace.repository, workspace.repository))
+        return await self.git.changing(GitPlace(workspace.repository, workspace.repository))
 
 
 def _find_program(name: str, path: str) -> str | None:

@@ -13,6 +13,7 @@ from rookery.api.peer_evidence import Position, ProcessEvidence
 from rookery.model.errors import Forbidden, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
+from rookery.model.variables import OWN_GIT
 from rookery.processes import Process
 from rookery.sessions import record_end
 from rookery.store.journal import Journal
@@ -109,6 +110,15 @@ async def test_the_environment_tells_whose_a_detached_process_is(world: World) -
 
     assert (await world.identify(31)).session == "agent"
     assert await world.identify(32) == OWNER
+
+
+async def test_what_rookerys_own_git_runs_is_refused(world: World) -> None:
+    """An agent may have configured a hook or a filter there."""
+    world.parents = {30: 1, 31: 30}
+    world.named = {30: OWN_GIT}
+
+    with pytest.raises(Forbidden, match="git command"):
+        await world.identify(31)
 
 
 async def test_a_claimed_environment_does_not_beat_the_process_tree(world: World) -> None:

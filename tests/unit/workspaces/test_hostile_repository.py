@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rookery.model.errors import LandingConflict
+from rookery.model.variables import OWN_GIT
 from rookery.model.workspaces import WorkspaceState
 from rookery.store.journal import Journal
 from rookery.workspaces import landing
@@ -58,6 +59,10 @@ def set_traps(workshop: Workshop) -> None:
     for key in ("core.fsmonitor", "core.pager", "core.editor", "diff.external", "gpg.program"):
         repository.git("config", key, trap(workshop, key))
     repository.git("config", "commit.gpgSign", "true")
+    # Hooks in the configuration need git 2.54.
+    repository.git("config", "hook.evil.command", trap(workshop, "configured hook"))
+    for name in HOOKS:
+        repository.git("config", "--add", "hook.evil.event", name)
     for key in ("diff.evil.textconv", "diff.evil.command"):
         repository.git("config", key, trap(workshop, key))
 
@@ -212,12 +217,60 @@ def test_only_programs_that_the_repository_configures_are_left_out() -> None:
         ]
     )
 
-    assert disarmed(listed) == {
-        "filter.evil.clean": "",
-        "filter.a=b.process": "",
-        "merge.evil.driver": "false",
-        "filter.lfs.smudge": "",
-    }
+    filters = {"filter.evil.clean": "", "filter.a=b.process": "", "filter.lfs.smudge": ""}
+
+    assert disarmed(listed, with_filters=True) == {"merge.evil.driver": "false"}
+    assert disarmed(listed, with_filters=False) == {"merge.evil.driver": "false", **filters}
+
+
+#: Programs that a repository can configure, and the value with which none of it runs.
+PROGRAMS = {
+    "hook.evil.command": "true",
+    "hook.evil.event": "",
+    "hook.a.b.enabled": "false",
+    "remote.evil.uploadpack": "git-upload-pack",
+    "core.sshcommand": "ssh",
+    "core.gitproxy": "",
+    "core.askpass": "",
+    "credential.helper": "",
+    "credential.https://example.org.helper": "",
+}
+
+
+@pytest.mark.spec("L1", "K5")
+@pytest.mark.parametrize("is_changing", [False, True])
+async def test_programs_that_a_repository_configures_are_replaced(
+    workshop: Workshop, *, is_changing: bool
+) -> None:
+    for name in PROGRAMS:
+        workshop.repository.git("config", "--add", name, "evil")
+    git, place = workshop.worktrees.git, GitPlace(str(workshop.repository.path))
+
+    repository = await (git.changing(place) if is_changing else git.reading(place))
+
+    found = {name: await repository.text("config", "--get", name) for name in PROGRAMS}
+    assert found == PROGRAMS
+
+
+@pytest.mark.spec("L1", "K5")
+def test_hooks_that_the_user_configures_do_not_run_either() -> None:
+    listed = "global\0hook.lint.event\npost-checkout\0global\0core.askpass\nmine"
+
+    assert disarmed(listed, with_filters=True) == {"hook.lint.event": ""}
+
+
+@pytest.mark.spec("K5")
+async def test_what_git_runs_is_no_command_of_the_owner(workshop: Workshop) -> None:
+    seen = workshop.folder / "seen"
+    with (workshop.repository.home / ".gitconfig").open("a") as file:
+        file.write(f'[filter "mine"]\n\tclean = printenv ROOKERY_SESSION | tee {seen}\n')
+    workshop.repository.write(".gitattributes", "*.mine filter=mine\n")
+    workshop.repository.write("x.mine", "x")
+    place = GitPlace(str(workshop.repository.path))
+
+    await (await workshop.worktrees.git.changing(place)).run("add", "x.mine")
+
+    assert seen.read_text() == f"{OWN_GIT}\n"
 
 
 @pytest.mark.spec("L1")
