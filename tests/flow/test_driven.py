@@ -450,6 +450,23 @@ async def test_a_start_beyond_the_limit_is_refused_or_waits(daemon: Daemon) -> N
     assert await daemon.answers(waiting.id, number=1) == ["two"]
 
 
+@pytest.mark.spec("A10")
+@pytest.mark.parametrize("limits", [LimitSettings(driven_sessions=1)])
+async def test_starts_that_wait_for_one_place_get_it_one_after_another(daemon: Daemon) -> None:
+    first = await daemon.start("say: hello")
+    await daemon.answers(first.id, number=1)
+    waiting = [await daemon.start("say: next", queue=True, single_turn=True) for _ in range(4)]
+    await daemon.ask("end", session=first.id)
+    for each in waiting:
+        await daemon.until(each.id, Status.COMPLETED)
+
+    rows = await daemon.context.database.read(
+        lambda db: db.execute("select kind from entries order by seq").fetchall()
+    )
+    order = [row["kind"] for row in rows if row["kind"] in {"session-started", "session-ended"}]
+    assert order == ["session-started", "session-ended"] * 5
+
+
 @pytest.mark.spec("A7", "K3")
 async def test_a_turn_goes_on_while_the_daemon_is_away(daemon: Daemon) -> None:
     session = await daemon.start("run: ls")

@@ -202,7 +202,14 @@ class Supervisor:
             is_launched = sessions.has_runtime(db, session.id)
             return not is_launched and sessions.count_driven(db, launched=True) >= limit
 
-        if not await self.database.peek(is_full):
+        def take_place(db: Connection) -> bool:
+            # In one transaction: other starts may have seen the same free place.
+            if is_full(db):
+                return False
+            sessions.hold(db, session.id)
+            return True
+
+        if not await self.database.peek(is_full) and await self.database.write(take_place):
             return False
         if not session.reason:
             reason = f"it waits: {limit} driven sessions run, which is limits.driven_sessions"
