@@ -53,6 +53,9 @@ CLEANUP_TIMEOUT_S = 2.0
 #: Seconds that a start waits for the spool to drain; then the API opens meanwhile.
 SPOOL_GRACE_S = 1.0
 
+#: Seconds that the API waits for the recovery of all sessions, which needs tmux.
+BEGIN_GRACE_S = 15.0
+
 #: Seconds before Python switches threads: the writer's work is many short steps.
 THREAD_SWITCH_SECONDS = 0.0005
 
@@ -165,8 +168,12 @@ async def _load_rules(context: Context, parts: Parts) -> None:
 async def _begin_after_spool(
     hooks: HookSocket, begin: Callable[[], Awaitable[None]], tasks: TaskGroup
 ) -> None:
-    """Begin after the spooled hook calls: what agents reported precedes conclusions."""
-    drained = anyio.Event()
+    """Begin after the spooled hook calls: what agents reported precedes conclusions.
+
+    A long spool, or a tmux that does not answer, delays it. The API opens meanwhile, and
+    commands wait as rows.
+    """
+    drained, begun = anyio.Event(), anyio.Event()
 
     async def drain() -> None:
         await hooks.drain()
@@ -176,15 +183,15 @@ async def _begin_after_spool(
     async def begin_later() -> None:
         await drained.wait()
         await begin()
+        begun.set()
 
     tasks.start_soon(drain)
+    tasks.start_soon(begin_later)
     with anyio.move_on_after(SPOOL_GRACE_S):
         await drained.wait()
     if drained.is_set():
-        await begin()
-    else:
-        # A long spool: the API opens meanwhile, and commands wait as rows.
-        tasks.start_soon(begin_later)
+        with anyio.move_on_after(BEGIN_GRACE_S):
+            await begun.wait()
 
 
 async def _begin(

@@ -233,6 +233,21 @@ def test_a_tmux_that_stands_still_holds_nobody_up(rookery: Rookery) -> None:
     assert asked_of(rookery, "one") == ["say: patience", "say: on"]
 
 
+@pytest.mark.spec("A7", "K4")
+def test_a_daemon_starts_although_tmux_stands_still(rookery: Rookery) -> None:
+    rookery.start("one")
+
+    with standing_still(rookery):
+        rookery.kill()
+        rookery.up()
+        listed = rookery.run("ls")
+        message = rookery.send("one", "say: patience")
+    eventually(lambda: rookery.step(message)[0] == "acknowledged")
+
+    assert "one" in listed.stdout
+    assert asked_of(rookery, "one") == ["say: patience"]
+
+
 @pytest.mark.spec("B1")
 def test_attaching_needs_a_terminal_and_tmux(rookery: Rookery, tmp_path: Path) -> None:
     rookery.start("one")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
@@ -23,14 +22,13 @@ from rookery.store import sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.session_lookup import TakenNames
-
-_log = logging.getLogger(__name__)
+from rookery.supervise import SupervisedStep
 
 #: Seconds before the panes are listed again.
 RETRY_SECONDS = 1.0
 
-#: How often recovery tries to list the panes before the daemon's start fails.
-MAX_RECOVERY_TRIES = 10
+#: The same after a failure, each of which takes seconds: the first delay and the maximum.
+RETRY_BACKOFF_S = (1.0, 5.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +75,18 @@ class SessionRecovery:
         return panes
 
     async def _list_panes(self) -> Mapping[str, HeldProgram]:
-        """List the panes. A failure proves nothing about them, and is retried."""
-        for _ in range(MAX_RECOVERY_TRIES - 1):
-            try:
-                return await self.runtime.find()
-            except RuntimeFailed as error:
-                _log.warning("The tmux panes cannot be listed yet: %s", error)
-                await self._clock.sleep(RETRY_SECONDS)
-        return await self.runtime.find()
+        """List the panes. A failure proves nothing about them, and is retried for ever."""
+        panes: Mapping[str, HeldProgram] = {}
+
+        async def find() -> None:
+            nonlocal panes
+            panes = await self.runtime.find()
+
+        name = "Finding the sessions that still run"
+        step = SupervisedStep(name, self._clock, backoff=RETRY_BACKOFF_S)
+        while not await step.attempt(find):
+            pass
+        return panes
 
     def _record_recovery(
         self,
