@@ -143,6 +143,8 @@ class EventReader:
         except FileNotFoundError:
             return entries
         try:
+            if os.fstat(file).st_size < self._offset:
+                self._offset = 0  # another program has emptied the file
             while lines := _whole_lines(file, self._offset):
                 self._offset += len(lines)
                 entries += self._decode(lines)

@@ -87,6 +87,18 @@ def test_a_line_that_is_being_written_is_read_once_it_is_whole(tmp_path: Path) -
     assert [each.event for each in reader.read()] == [TextAdded("b")]
 
 
+def test_a_file_that_was_emptied_is_read_from_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "it.events"
+    writer, reader = EventWriter(path), EventReader(path)
+    writer.append(TextAdded("a long text before the file was emptied"))
+    reader.read()
+    path.write_bytes(b"")
+
+    writer.append(TextAdded("after"))
+
+    assert [each.event for each in reader.read()] == [TextAdded("after")]
+
+
 def test_lines_of_any_length_are_read_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "it.events"
     writer, reader = EventWriter(path), EventReader(path)
