@@ -45,8 +45,8 @@ def _check_line(text: str) -> str:
 
 
 class LimitSettings(_Section):
-    start_deadline: float = Field(60.0, gt=0)  #: seconds for an agent to start
-    tmux_sessions: int = Field(100, ge=1)  #: maximum of live sessions in tmux
+    start_deadline: float = Field(60.0, gt=0, le=86_400)  #: seconds for an agent to start
+    tmux_sessions: int = Field(100, ge=1, le=100_000)  #: maximum of live sessions in tmux
     driven_sessions: int = Field(5, ge=1, le=1_000)  #: maximum of live driven sessions
     #: Minutes until an idle driven session ends.
     driven_idle_minutes: float = Field(30.0, gt=0, le=100_000)
@@ -67,16 +67,19 @@ class LimitSettings(_Section):
     #: Hours until an inactive session ends.
     inactive_hours: float = Field(72.0, gt=0, le=87_600)
     listed_hours: float = Field(1.0, ge=0, le=87_600)  #: hours an ended session is listed
-    kept_sessions: int = Field(10_000, ge=1)  #: ended sessions that are kept
+    kept_sessions: int = Field(10_000, ge=1, le=10_000_000)  #: ended sessions that are kept
     #: Days until an entry of the journal, or a block of output, is deleted.
     retention_days: float = Field(90.0, gt=0, le=36_500)
-    scrollback_lines: int = Field(10_000, ge=100)  #: lines that each pane keeps
+    scrollback_lines: int = Field(10_000, ge=100, le=10_000_000)  #: lines that each pane keeps
     #: Blocks of output that `rookery output --blocks` prints unless it is told how many.
     output_blocks: int = Field(200, ge=1, le=10_000)
     live_ring_kb: int = Field(256, ge=16)  #: deprecated, without effect
-    quit_seconds: float = Field(5.0, gt=0)  #: seconds for an agent to quit in its own way
-    terminate_seconds: float = Field(5.0, gt=0)  #: seconds for an agent to end after SIGTERM
-    typing_seconds: float = Field(3.0, ge=0)  #: seconds that messages wait after a user's key
+    #: Seconds for an agent to quit in its own way.
+    quit_seconds: float = Field(5.0, gt=0, le=86_400)
+    #: Seconds for an agent to end after SIGTERM.
+    terminate_seconds: float = Field(5.0, gt=0, le=86_400)
+    #: Seconds that messages wait after a user's key.
+    typing_seconds: float = Field(3.0, ge=0, le=86_400)
 
 
 class Trust(_Section):

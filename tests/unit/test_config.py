@@ -152,7 +152,9 @@ def test_a_value_that_cannot_be_is_told_in_plain_words(path: Path, text: str, ke
 
 @pytest.mark.spec("K4")
 @pytest.mark.parametrize("value", ["inf", "1e300"])
-@pytest.mark.parametrize("key", ["inactive_hours", "retention_days"])
+@pytest.mark.parametrize(
+    "key", ["inactive_hours", "retention_days", "start_deadline", "quit_seconds"]
+)
 def test_a_span_without_an_end_is_refused(path: Path, key: str, value: str) -> None:
     with pytest.raises(ConfigBroken, match=key):
         load(write(path, f"[limits]\n{key} = {value}"))
