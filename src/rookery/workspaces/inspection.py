@@ -1,4 +1,4 @@
-"""Find out what is in a worktree: changes, commits, and whether removing it loses any."""
+"""Find out what is in a worktree: its place, its changes, and how far its base has moved."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rookery.model.errors import CommandRefused, GitFailed
-from rookery.model.workspaces import Workspace, short_id
-from rookery.workspaces.commits import adds_nothing
+from rookery.model.errors import CommandRefused
+from rookery.model.workspaces import Workspace
 from rookery.workspaces.filtered_files import find_unchanged_files
 from rookery.workspaces.git import Git, GitPlace, Repository
-from rookery.workspaces.hidden_files import (
-    is_same,
-    list_ignored_work,
-    list_overlooked_changes,
-)
 
 #: Files in git's folder of a worktree while an operation is not finished, and its name.
 _UNFINISHED = {
@@ -124,10 +118,6 @@ def find_unfinished_operation(git_dir: Path) -> str:
     return ""
 
 
-def _has_submodules(git_dir: Path) -> bool:
-    return any((git_dir / "modules").glob("*"))
-
-
 def place_of(workspace: Workspace, git_dir: str) -> GitPlace:
     """Return the place of a worktree, whatever its ``.git`` file says."""
     return GitPlace(workspace.path, git_dir, workspace.path)
@@ -157,105 +147,6 @@ async def base_tip(repository: Repository, workspace: Workspace) -> str:
     ref = f"refs/heads/{workspace.base}^{{commit}}"
     found = await repository.find("rev-parse", "--verify", "--quiet", ref)
     return found or workspace.base_commit
-
-
-async def why_keep(
-    git: Git, workspace: Workspace, *, copied: Sequence[str], half_removed: bool = False
-) -> str:
-    """Return what would be lost with a worktree; empty if it can be removed.
-
-    ``copied`` are files that Rookery has copied into it. In a tree whose removal was
-    interrupted, missing files are no change.
-    """
-    git_dir = await find_git_dir(workspace)
-    if not git_dir or not await is_folder(workspace.path):
-        return ""  # there is nothing left to lose in the folder
-    if operation := await asyncio.to_thread(find_unfinished_operation, Path(git_dir)):
-        return operation
-    if await asyncio.to_thread(_has_submodules, Path(git_dir)):
-        return "it has initialised submodules, whose commits could be lost"
-    repository = await git.reading(place_of(workspace, git_dir))
-    changes = await list_changes(repository, "--untracked-files=all")
-    lost = [
-        each.path
-        for each in changes
-        if not (half_removed and each.code == " D")
-        and not (each.is_untracked and _is_copy(workspace, each.path, copied))
-    ]
-    lost += await list_overlooked_changes(repository)
-    if lost:
-        return f"{file_list(lost)} not committed"
-    if ignored := await list_ignored_work(repository, workspace, git_dir):
-        return f"{file_list(ignored)} ignored by git and only there"
-    return await _why_unmerged(repository, workspace)
-
-
-async def _why_unmerged(repository: Repository, workspace: Workspace) -> str:
-    """Return which commits of a worktree are in no other branch; empty if there are none."""
-    for name, ref in ((workspace.branch, workspace.ref), ("HEAD", "HEAD")):
-        tip = await repository.find("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
-        if tip and not await is_merged(repository, workspace, tip):
-            own = await _own(repository, workspace, tip)
-            number = await repository.text("rev-list", "--count", *own)
-            where = workspace.base or short_id(workspace.base_commit)
-            commits = "1 commit" if number == "1" else f"{number} commits"
-            return f"{commits} of {name} not in {where}"
-    return ""
-
-
-async def is_merged(repository: Repository, workspace: Workspace, tip: str) -> bool:
-    """Return whether nothing of a commit is lost without the workspace's own branch."""
-    own = await _own(repository, workspace, tip)
-    return not await repository.text("rev-list", "--max-count=1", *own)
-
-
-async def _own(repository: Repository, workspace: Workspace, tip: str) -> tuple[str, ...]:
-    """Return the arguments that select the commits which no other branch has."""
-    landed = await find_landed_commit(repository, workspace)
-    known = filter(None, (workspace.base_commit, landed))
-    return (tip, "--not", *known, *_other_branches(workspace))
-
-
-def _other_branches(workspace: Workspace) -> tuple[str, str]:
-    return (f"--exclude={workspace.branch}", "--branches")
-
-
-async def find_landed_commit(repository: Repository, workspace: Workspace) -> str:
-    """Return the branch's last commit that has landed; empty if that was taken back.
-
-    A landing counts while another branch has the commit that it led to. If the base was
-    rewritten, it counts while merging once more would change nothing.
-    """
-    if not workspace.landed_commit:
-        return ""
-    is_there = await _is_elsewhere(repository, workspace, workspace.landed_as)
-    if is_there or await _is_in_base(repository, workspace, workspace.landed_commit):
-        return workspace.landed_commit
-    return ""
-
-
-async def _is_elsewhere(repository: Repository, workspace: Workspace, commit: str) -> bool:
-    """Return whether another branch than the workspace's own has a commit."""
-    if not await repository.find("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"):
-        return False
-    others = _other_branches(workspace)
-    return not await repository.text("rev-list", "--max-count=1", commit, "--not", *others)
-
-
-async def _is_in_base(repository: Repository, workspace: Workspace, commit: str) -> bool:
-    """Return whether the base has all changes of a commit."""
-    base = await base_tip(repository, workspace)
-    try:
-        return await adds_nothing(repository, base, commit)
-    except (GitFailed, CommandRefused):  # a conflict, or git is too old to merge so
-        return False
-
-
-def _is_copy(workspace: Workspace, path: str, copied: Iterable[str]) -> bool:
-    """Return whether a file is one that Rookery has copied, and is unchanged."""
-    if not workspace.source or not is_copied(path, copied):
-        return False
-    return is_same(Path(workspace.source, path), Path(workspace.path, path))
 
 
 def is_copied(path: str, copied: Iterable[str]) -> bool:
