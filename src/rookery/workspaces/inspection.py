@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rookery.model.errors import CommandRefused
+from rookery.model.errors import CommandRefused, GitFailed
 from rookery.model.workspaces import Workspace
 from rookery.workspaces.filtered_files import find_unchanged_files
 from rookery.workspaces.git import Git, GitPlace, Repository
@@ -90,20 +90,36 @@ async def count_changes(repository: Repository) -> int:
 
 
 async def find_git_dir(workspace: Workspace) -> str:
-    """Return git's own folder of a worktree; empty if git does not know the worktree."""
-    return await asyncio.to_thread(_find_git_dir, workspace)
+    """Return git's own folder of a worktree; empty if git does not know the worktree.
+
+    Raises ``GitFailed`` if that cannot be told.
+    """
+    try:
+        return await asyncio.to_thread(_find_git_dir, workspace)
+    except OSError as error:
+        raise GitFailed(f"git's records of worktrees cannot be read: {error}") from error
 
 
 def _find_git_dir(workspace: Workspace) -> str:
-    expected = Path(workspace.path, ".git")
-    for each in sorted(Path(workspace.repository, "worktrees").glob("*/gitdir")):
+    # Git records the real path; the folder of all worktrees may be reached by a link.
+    path = Path(workspace.path)
+    expected = path.parent.resolve() / path.name
+    for each in _list_records(Path(workspace.repository, "worktrees")):
         try:
-            named = Path(each.read_text(encoding="utf-8", errors="surrogateescape").strip())
-        except OSError:
+            text = (each / "gitdir").read_text(encoding="utf-8", errors="surrogateescape")
+        except (FileNotFoundError, NotADirectoryError):
             continue
-        if named == expected or named.parent.resolve() / ".git" == expected:
-            return str(each.parent)
+        named = each / text.strip()  # relative with `worktree.useRelativePaths`
+        if expected in {named.parent, named.parent.resolve()} and named.name == ".git":
+            return str(each)
     return ""
+
+
+def _list_records(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
 
 
 async def is_folder(path: str) -> bool:
@@ -125,9 +141,11 @@ def place_of(workspace: Workspace, git_dir: str) -> GitPlace:
 
 async def open_worktree(git: Git, workspace: Workspace) -> Repository:
     """Return a worktree to read. Raises ``CommandRefused`` if it is gone."""
-    git_dir = await find_git_dir(workspace)
-    if not git_dir or not await is_folder(workspace.path):
+    if not await is_folder(workspace.path):
         raise CommandRefused(f"The worktree {workspace.path} is gone.")
+    git_dir = await find_git_dir(workspace)
+    if not git_dir:
+        raise CommandRefused(f"Git does not know the worktree {workspace.path} any more.")
     return await git.reading(place_of(workspace, git_dir))
 
 

@@ -161,7 +161,7 @@ class WorkspaceKeeper:
             return
         try:
             reason = await self.worktrees.why_keep(workspace)
-        except GitFailed as error:
+        except (GitFailed, OSError) as error:
             reason = f"it could not be checked. {error}"
         if reason:
             await self._keep(workspace, reason)

@@ -89,9 +89,11 @@ class Landing:
 
 async def prepare(git: Git, workspace: Workspace, request: LandRequest) -> Landing:
     """Make the commits that are to land. Raises ``CommandRefused``, ``LandingConflict``."""
-    git_dir = await find_git_dir(workspace)
-    if not git_dir or not await is_folder(workspace.path):
+    if not await is_folder(workspace.path):
         raise CommandRefused(f"The worktree of {request.name} is gone: {workspace.path}.")
+    git_dir = await find_git_dir(workspace)
+    if not git_dir:
+        raise CommandRefused(f"Git does not know the worktree {workspace.path} any more.")
     place = place_of(workspace, git_dir)
     worktree, repository = await git.changing(place), await git.reading(place)
     if why := await asyncio.to_thread(find_unfinished_operation, Path(git_dir)):

@@ -35,14 +35,38 @@ async def why_keep(
     ``copied`` are files that Rookery has copied into it. In a tree whose removal was
     interrupted, missing files are no change.
     """
-    git_dir = await find_git_dir(workspace)
-    if not git_dir or not await is_folder(workspace.path):
+    if not await is_folder(workspace.path):
         return ""  # there is nothing left to lose in the folder
-    if operation := await asyncio.to_thread(find_unfinished_operation, Path(git_dir)):
-        return operation
-    if await asyncio.to_thread(_has_submodules, Path(git_dir)):
-        return "it has initialised submodules, whose commits could be lost"
+    git_dir = await find_git_dir(workspace)
+    if not git_dir:
+        return await asyncio.to_thread(_why_keep_unknown, Path(workspace.path))
     repository = await git.reading(place_of(workspace, git_dir))
+    return (
+        await asyncio.to_thread(find_unfinished_operation, Path(git_dir))
+        or await asyncio.to_thread(_why_submodules, Path(git_dir))
+        or await _why_uncommitted(repository, workspace, copied, half_removed=half_removed)
+        or await _why_ignored(repository, workspace, git_dir)
+        or await _why_unmerged(repository, workspace)
+    )
+
+
+def _why_keep_unknown(folder: Path) -> str:
+    """Return why a folder is kept of which git has no record, as after a new clone."""
+    if not any(folder.iterdir()):
+        return ""
+    return "git does not know it any more, so Rookery cannot tell what is in it"
+
+
+def _why_submodules(git_dir: Path) -> str:
+    if any((git_dir / "modules").glob("*")):
+        return "it has initialised submodules, whose commits could be lost"
+    return ""
+
+
+async def _why_uncommitted(
+    repository: Repository, workspace: Workspace, copied: Sequence[str], *, half_removed: bool
+) -> str:
+    """Return which files are not committed; empty if there are none."""
     changes = await list_changes(repository, "--untracked-files=all")
     lost = [
         each.path
@@ -51,15 +75,13 @@ async def why_keep(
         and not (each.is_untracked and _is_copy(workspace, each.path, copied))
     ]
     lost += await list_overlooked_changes(repository)
-    if lost:
-        return f"{file_list(lost)} not committed"
-    if ignored := await list_ignored_work(repository, workspace, git_dir):
-        return f"{file_list(ignored)} ignored by git and only there"
-    return await _why_unmerged(repository, workspace)
+    return f"{file_list(lost)} not committed" if lost else ""
 
 
-def _has_submodules(git_dir: Path) -> bool:
-    return any((git_dir / "modules").glob("*"))
+async def _why_ignored(repository: Repository, workspace: Workspace, git_dir: str) -> str:
+    """Return which ignored files would be lost; empty if there are none."""
+    ignored = await list_ignored_work(repository, workspace, git_dir)
+    return f"{file_list(ignored)} ignored by git and only there" if ignored else ""
 
 
 async def _why_unmerged(repository: Repository, workspace: Workspace) -> str:

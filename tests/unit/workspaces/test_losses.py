@@ -1,0 +1,139 @@
+"""Nothing is removed at the end that would be lost, also where git does not tell of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from rookery.model.facts import WorkspacePruneRequested
+from rookery.model.workspaces import Workspace, WorkspaceState
+from rookery.store import workspaces
+from rookery.store.journal import Journal
+from tests.support.fakes.database import ObservedDatabase
+from tests.support.repositories import GitFolder
+from tests.support.workshop import Workshop
+
+pytestmark = pytest.mark.anyio
+
+UNKNOWN = "git does not know it any more, so Rookery cannot tell what is in it"
+
+
+@pytest.fixture
+def workshop(database: ObservedDatabase, journal: Journal, tmp_path: Path) -> Workshop:
+    return Workshop(database, journal, tmp_path)
+
+
+async def prune(workshop: Workshop, name: str, *, force: bool = False) -> Workspace:
+    """Let a kept worktree be checked again, or removed; return what became of it."""
+    session = await workshop.id_of(name)
+    kept = await workshop.until(session, WorkspaceState.KEPT)
+    if force:
+        change = partial(workspaces.discard, path=kept.path, reason="")
+    else:
+        change = partial(workspaces.recheck, path=kept.path)
+    fact = WorkspacePruneRequested(session, kept.path, "person", force=force)
+    await workshop.database.write(change)
+    await workshop.database.write(lambda db: workshop.journal.append(db, fact))
+    return await workshop.until(session, WorkspaceState.KEPT, WorkspaceState.REMOVED)
+
+
+def rename_repository(workshop: Workshop) -> None:
+    workshop.repository.path.rename(workshop.folder / "renamed")
+
+
+def clone_again(workshop: Workshop) -> None:
+    rename_repository(workshop)
+    source = str(workshop.folder / "renamed")
+    workshop.repository.at(workshop.folder).git("clone", "--quiet", source, "project")
+
+
+def remove_record(workshop: Workshop) -> None:
+    shutil.rmtree(workshop.repository.path / ".git/worktrees")
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("forget", [rename_repository, clone_again, remove_record])
+async def test_a_worktree_that_git_does_not_know_any_more_is_kept(
+    workshop: Workshop, forget: Callable[[Workshop], None]
+) -> None:
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.write("new.txt", "work\n")
+        forget(workshop)
+        kept = await workshop.end("fix")
+        still_kept = await prune(workshop, "fix")
+        assert (tree.path / "new.txt").exists()
+        removed = await prune(workshop, "fix", force=True)
+
+    assert (kept.state, kept.reason) == (WorkspaceState.KEPT, UNKNOWN)
+    assert (still_kept.state, still_kept.reason) == (WorkspaceState.KEPT, UNKNOWN)
+    assert removed.state is WorkspaceState.REMOVED
+    assert not tree.path.exists()
+
+
+@pytest.mark.spec("L3")
+async def test_an_empty_folder_that_git_does_not_know_is_removed(workshop: Workshop) -> None:
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        rename_repository(workshop)
+        shutil.rmtree(tree.path)
+        tree.path.mkdir()
+        removed = await workshop.end("fix")
+
+    assert removed.state is WorkspaceState.REMOVED
+    assert not tree.path.exists()
+
+
+@pytest.mark.spec("L3")
+async def test_a_worktree_that_git_has_recorded_by_a_relative_path_is_checked(
+    workshop: Workshop,
+) -> None:
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        write_relative_record(workshop, tree)
+        found = await workshop.until(await workshop.id_of("fix"), WorkspaceState.READY)
+        without_work = await workshop.worktrees.why_keep(found)
+        tree.write("new.txt", "work\n")
+        kept = await workshop.end("fix")
+
+    assert without_work == ""
+    assert (kept.state, kept.reason) == (WorkspaceState.KEPT, "new.txt not committed")
+
+
+def write_relative_record(workshop: Workshop, tree: GitFolder) -> None:
+    """Name the worktree as git 2.48 does with ``worktree.useRelativePaths``."""
+    record = workshop.repository.path / ".git/worktrees/fix"
+    relative = os.path.relpath(tree.path / ".git", record)
+    (record / "gitdir").write_text(f"{relative}\n")
+
+
+@pytest.mark.spec("L3")
+async def test_a_worktree_below_a_link_is_checked(workshop: Workshop, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    workshop.root.symlink_to(tmp_path / "elsewhere")
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.write("new.txt", "work\n")
+        kept = await workshop.end("fix")
+
+    assert (kept.state, kept.reason) == (WorkspaceState.KEPT, "new.txt not committed")
+
+
+@pytest.mark.spec("L3")
+async def test_a_record_that_cannot_be_read_keeps_a_worktree(workshop: Workshop) -> None:
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.write("new.txt", "work\n")
+        record = workshop.repository.path / ".git/worktrees/fix/gitdir"
+        record.unlink()
+        record.mkdir()
+        kept = await workshop.end("fix")
+
+    assert kept.state is WorkspaceState.KEPT
+    assert "it could not be checked. " in kept.reason
+    assert (tree.path / "new.txt").exists()
