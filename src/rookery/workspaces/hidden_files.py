@@ -16,9 +16,7 @@ from pathlib import Path
 from rookery.model.workspaces import Workspace
 from rookery.workspaces.commits import copied_index
 from rookery.workspaces.git import Repository
-
-#: Bytes of the list of all files of a repository.
-MAX_LIST_BYTES = 1_000_000_000
+from rookery.workspaces.inspection import MAX_LIST_BYTES
 
 #: Ignored files that programs make and can make again.
 _MADE_AGAIN = (

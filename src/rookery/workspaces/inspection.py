@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,9 @@ _UNFINISHED = {
     "REVERT_HEAD": "a revert",
     "BISECT_LOG": "a bisection",
 }
+
+#: Bytes of the list of all files of a repository.
+MAX_LIST_BYTES = 1_000_000_000
 
 #: Names that a message lists one by one.
 MAX_NAMED_FILES = 3
@@ -87,6 +91,18 @@ async def list_changes(repository: Repository, *options: str) -> list[Uncommitte
 
 async def count_changes(repository: Repository) -> int:
     return len(await list_changes(repository, "--untracked-files=normal"))
+
+
+async def list_repository_links(repository: Repository) -> list[str]:
+    """Return the entries of the index that stand for other repositories, as of submodules."""
+    listed = await repository.run("ls-files", "--stage", "-z", max_bytes=MAX_LIST_BYTES)
+    links = (each for each in listed.stdout.split(b"\0") if each.startswith(b"160000 "))
+    return [os.fsdecode(each.partition(b"\t")[2]) for each in links]
+
+
+def with_own_repository(folder: str, paths: Iterable[str]) -> list[str]:
+    """Return those of the paths in a folder at which there is a repository."""
+    return [each for each in paths if os.path.lexists(Path(folder, each, ".git"))]
 
 
 async def find_git_dir(workspace: Workspace) -> str:

@@ -23,7 +23,9 @@ from rookery.workspaces.inspection import (
     is_copied,
     is_folder,
     list_changes,
+    list_repository_links,
     place_of,
+    with_own_repository,
 )
 
 
@@ -43,7 +45,7 @@ async def why_keep(
     repository = await git.reading(place_of(workspace, git_dir))
     return (
         await asyncio.to_thread(find_unfinished_operation, Path(git_dir))
-        or await asyncio.to_thread(_why_submodules, Path(git_dir))
+        or await _why_repositories(repository, git_dir)
         or await _why_uncommitted(repository, workspace, copied, half_removed=half_removed)
         or await _why_ignored(repository, workspace, git_dir)
         or await _why_unmerged(repository, workspace)
@@ -57,10 +59,19 @@ def _why_keep_unknown(folder: Path) -> str:
     return "git does not know it any more, so Rookery cannot tell what is in it"
 
 
-def _why_submodules(git_dir: Path) -> str:
-    if any((git_dir / "modules").glob("*")):
+async def _why_repositories(repository: Repository, git_dir: str) -> str:
+    """Return which repositories within a worktree would be lost; empty if there are none."""
+    if await asyncio.to_thread(_has_modules, Path(git_dir)):
         return "it has initialised submodules, whose commits could be lost"
-    return ""
+    links = await list_repository_links(repository)
+    found = await asyncio.to_thread(with_own_repository, repository.place.folder, links)
+    if not found:
+        return ""
+    return f"{file_list(found)} with a repository of its own, whose commits could be lost"
+
+
+def _has_modules(git_dir: Path) -> bool:
+    return any((git_dir / "modules").glob("*"))
 
 
 async def _why_uncommitted(

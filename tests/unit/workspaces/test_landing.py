@@ -204,6 +204,25 @@ async def test_everything_is_committed_first_if_a_message_is_given(
 
 
 @pytest.mark.spec("L3")
+async def test_a_repository_within_the_worktree_is_not_committed_as_a_mere_link(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tree.write("new.txt", "work\n")
+    inner = tree.at(tree.path / "new/tool ü")
+    inner.path.mkdir(parents=True)
+    inner.git("init", "--quiet")
+    inner.commit("c.txt", "work\n")
+    before = commits_of(workshop, "main", "rookery/fix")
+
+    with pytest.raises(CommandRefused, match=r"new/tool ü/ has a repository of its own") as why:
+        await land(workshop, commit_message="all of it")
+
+    assert ".git" in str(why.value)
+    assert commits_of(workshop, "main", "rookery/fix") == before
+    assert tree.git("status", "--porcelain", "--untracked-files=no") == ""
+
+
+@pytest.mark.spec("L3")
 async def test_changes_in_the_checkout_of_the_base_are_never_touched(
     workshop: Workshop, tree: GitFolder
 ) -> None:

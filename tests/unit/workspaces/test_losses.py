@@ -137,3 +137,48 @@ async def test_a_record_that_cannot_be_read_keeps_a_worktree(workshop: Workshop)
     assert kept.state is WorkspaceState.KEPT
     assert "it could not be checked. " in kept.reason
     assert (tree.path / "new.txt").exists()
+
+
+def nest(tree: GitFolder, name: str, file: str = "c.txt") -> GitFolder:
+    """Make a repository in a worktree, with a commit and an uncommitted file."""
+    inner = tree.at(tree.path / name)
+    inner.path.mkdir(parents=True)
+    inner.git("init", "--quiet", "--initial-branch", "main")
+    inner.commit(file, "work\n")
+    inner.write("uncommitted.txt", "work\n")
+    return inner
+
+
+@pytest.mark.spec("L3")
+async def test_a_repository_that_was_committed_within_a_worktree_is_kept(
+    workshop: Workshop,
+) -> None:
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        inner = nest(tree, "tools/tool ü")
+        nest(tree, "tools/two")
+        tree.git("add", "--all")
+        tree.git("commit", "--quiet", "--message", "tools")
+        workshop.repository.git("merge", "--quiet", "rookery/fix")
+        kept = await workshop.end("fix")
+
+    assert kept.state is WorkspaceState.KEPT
+    assert kept.reason == (
+        "tools/tool ü, tools/two with a repository of its own, whose commits could be lost"
+    )
+    assert (inner.path / "uncommitted.txt").exists()
+
+
+@pytest.mark.spec("L3")
+async def test_a_submodule_that_is_not_initialised_does_not_keep_a_worktree(
+    workshop: Workshop,
+) -> None:
+    nest(workshop.repository, "part")
+    workshop.repository.git("add", "part")
+    workshop.repository.git("commit", "--quiet", "--message", "part")
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        assert (tree.path / "part").is_dir()
+        removed = await workshop.end("fix")
+
+    assert (removed.state, removed.reason) == (WorkspaceState.REMOVED, "")
