@@ -36,6 +36,7 @@ class Checkout:
 
     path: str
     branch: str  #: empty if its HEAD is detached
+    commit: str  #: that its HEAD has; empty for a bare repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +62,19 @@ class BranchPosition:
 
 async def list_checkouts(repository: Repository) -> list[Checkout]:
     """Return the working trees of a repository with the branches that they have."""
-    found, path, branch = [], "", ""
+    found, path, branch, commit = [], "", "", ""
     output = await repository.run("worktree", "list", "--porcelain", "-z")
     for line in output.stdout.decode(errors="surrogateescape").split("\0"):
         name, _, value = line.partition(" ")
         match name:
             case "worktree":
-                path, branch = value, ""
+                path, branch, commit = value, "", ""
+            case "HEAD":
+                commit = value
             case "branch":
                 branch = value.removeprefix("refs/heads/")
             case "" if path:
-                found.append(Checkout(path, branch))
+                found.append(Checkout(path, branch, commit))
                 path = ""
             case _:
                 pass

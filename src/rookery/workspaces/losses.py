@@ -23,6 +23,7 @@ from rookery.workspaces.inspection import (
     is_copied,
     is_folder,
     list_changes,
+    list_checkouts,
     list_repository_links,
     place_of,
     with_own_repository,
@@ -102,9 +103,11 @@ async def _why_unmerged(repository: Repository, workspace: Workspace) -> str:
         if tip and not await is_merged(repository, workspace, tip):
             own = await _own(repository, workspace, tip)
             number = await repository.text("rev-list", "--count", *own)
-            where = workspace.base or short_id(workspace.base_commit)
             commits = "1 commit" if number == "1" else f"{number} commits"
-            return f"{commits} of {name} not in {where}"
+            if workspace.base_commit not in own[1:]:  # nothing else has it
+                return f"{commits} of {name} in no other branch"
+            base = workspace.base or short_id(workspace.base_commit)
+            return f"{commits} of {name} not in {base}"
     return ""
 
 
@@ -117,8 +120,36 @@ async def is_merged(repository: Repository, workspace: Workspace, tip: str) -> b
 async def _own(repository: Repository, workspace: Workspace, tip: str) -> tuple[str, ...]:
     """Return the arguments that select the commits which no other branch has."""
     landed = await find_landed_commit(repository, workspace)
-    known = filter(None, (workspace.base_commit, landed))
+    known = filter(None, (await _find_safe_base(repository, workspace), landed))
     return (tip, "--not", *known, *_other_branches(workspace))
+
+
+async def _find_safe_base(repository: Repository, workspace: Workspace) -> str:
+    """Return the commit from which a branch began; empty if it would be lost with the branch.
+
+    It may be the work of another session, whose branch was deleted because this one had it.
+    """
+    commit = workspace.base_commit
+    heads = await _detached_heads(repository, workspace)
+    holders = (*_other_branches(workspace), "--tags", "--remotes", *heads)
+    if not await repository.text("rev-list", "--max-count=1", commit, "--not", *holders):
+        return commit
+    # A base that was rewritten since may have the changes in another commit.
+    is_rewritten = await base_tip(repository, workspace) != commit
+    return commit if is_rewritten and await _is_in_base(repository, workspace, commit) else ""
+
+
+async def _detached_heads(repository: Repository, workspace: Workspace) -> list[str]:
+    """Return the commits that other working trees have checked out without a branch."""
+    own = await asyncio.to_thread(Path(workspace.path).resolve)
+    return [
+        each.commit
+        for each in await list_checkouts(repository)
+        if not each.branch
+        and each.commit
+        and await is_folder(each.path)
+        and await asyncio.to_thread(Path(each.path).resolve) != own
+    ]
 
 
 def _other_branches(workspace: Workspace) -> tuple[str, str]:

@@ -182,3 +182,81 @@ async def test_a_submodule_that_is_not_initialised_does_not_keep_a_worktree(
         removed = await workshop.end("fix")
 
     assert (removed.state, removed.reason) == (WorkspaceState.REMOVED, "")
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("is_named", [True, False])
+async def test_commits_of_a_worktree_stay_while_only_a_worktree_that_began_there_has_them(
+    workshop: Workshop, *, is_named: bool
+) -> None:
+    async with workshop.kept():
+        one = await workshop.make("one")
+        work = one.commit("b.txt", "work\n")
+        if is_named:
+            await workshop.make("two", base="rookery/one")
+        else:
+            session = await workshop.request("two", folder=one.path)
+            await workshop.until(session.id, WorkspaceState.READY)
+        first = await workshop.end("one")
+        second = await workshop.end("two")
+
+    assert (first.state, first.reason) == (WorkspaceState.REMOVED, "")
+    assert second.state is WorkspaceState.KEPT
+    assert second.reason == "1 commit of rookery/two in no other branch"
+    assert workshop.repository.git("rev-parse", "rookery/two") == work
+
+
+@pytest.mark.spec("L3")
+async def test_a_branch_with_the_last_copy_of_commits_stays_if_its_folder_is_gone(
+    workshop: Workshop,
+) -> None:
+    async with workshop.kept():
+        one = await workshop.make("one")
+        work = one.commit("b.txt", "work\n")
+        two = await workshop.make("two", base="rookery/one")
+        await workshop.end("one")
+        workshop.repository.git("worktree", "remove", str(two.path))
+        removed = await workshop.end("two")
+
+    assert removed.reason == "the branch rookery/two stays: it is not merged"
+    assert workshop.repository.git("rev-parse", "rookery/two") == work
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize(
+    ("hold", "state"),
+    [
+        ("tag release {work}", WorkspaceState.REMOVED),
+        ("update-ref refs/remotes/origin/main {work}", WorkspaceState.REMOVED),
+        ("worktree add --quiet --detach ../other {work}", WorkspaceState.REMOVED),
+        ("commit --quiet --allow-empty --message other", WorkspaceState.KEPT),
+        ("cherry-pick {work}", WorkspaceState.REMOVED),  # as after a pull with a rebase
+    ],
+)
+async def test_a_worktree_that_began_at_a_commit_is_removed_if_something_else_has_it(
+    workshop: Workshop, hold: str, state: WorkspaceState
+) -> None:
+    first = workshop.repository.git("rev-parse", "main")
+    work = workshop.repository.commit("b.txt", "work\n")
+    async with workshop.kept():
+        await workshop.make("fix")
+        workshop.repository.git("reset", "--quiet", "--hard", first)
+        if hold.startswith("cherry-pick"):
+            workshop.repository.commit("pulled.txt", "x\n")
+        workshop.repository.git(*hold.format(work=work).split())
+        done = await workshop.end("fix")
+
+    assert done.state is state
+
+
+@pytest.mark.spec("L3")
+async def test_a_detached_worktree_does_not_hold_its_own_commits(workshop: Workshop) -> None:
+    first = workshop.repository.git("rev-parse", "main")
+    workshop.repository.commit("b.txt", "work\n")
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.git("checkout", "--quiet", "--detach")
+        workshop.repository.git("reset", "--quiet", "--hard", first)
+        kept = await workshop.end("fix")
+
+    assert kept.state is WorkspaceState.KEPT
