@@ -260,3 +260,65 @@ async def test_a_detached_worktree_does_not_hold_its_own_commits(workshop: Works
         kept = await workshop.end("fix")
 
     assert kept.state is WorkspaceState.KEPT
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("folder", ["config", "config/deep ü", "src/new", "out"])
+async def test_an_ignored_file_in_a_folder_that_is_not_ignored_keeps_a_worktree(
+    workshop: Workshop, folder: str
+) -> None:
+    workshop.repository.commit("src/main.c", "int x;\n")
+    workshop.repository.commit(".gitignore", "*.env\n*.pyc\n")
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.write(f"{folder}/prod.env", "KEY=1\n")
+        tree.write(f"{folder}/module.pyc", "x\n")
+        kept = await workshop.end("fix")
+
+    assert kept.state is WorkspaceState.KEPT
+    assert kept.reason == f"{folder}/prod.env ignored by git and only there"
+
+
+@pytest.mark.spec("L3")
+async def test_folders_all_of_whose_files_are_ignored_by_name_of_the_folder_are_left_out(
+    workshop: Workshop,
+) -> None:
+    workshop.repository.commit(".gitignore", "node_modules/\ndist/*\nlogs/**\n*.env\n")
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.write("packages/a/node_modules/b/c.js", "x\n")
+        tree.write("dist/bundle.js", "x\n")
+        tree.write("dist/maps/x.map", "x\n")
+        tree.write("logs/today/x.txt", "x\n")
+        tree.write("tools/.venv/.gitignore", "*\n")
+        tree.write("tools/.venv/lib/x/y.env", "x\n")
+        tree.write("tools/.venv/pyvenv.cfg", "x\n")
+        removed = await workshop.end("fix")
+
+    assert (removed.state, removed.reason) == (WorkspaceState.REMOVED, "")
+
+
+@pytest.mark.spec("L3")
+async def test_a_list_of_what_is_not_ignored_does_not_make_every_folder_an_ignored_one(
+    workshop: Workshop,
+) -> None:
+    workshop.repository.commit(".gitignore", "*\n!*/\n!.gitignore\n!*.py\n")
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.write("notes/plan.txt", "work\n")
+        kept = await workshop.end("fix")
+
+    assert kept.reason == "notes/plan.txt ignored by git and only there"
+
+
+@pytest.mark.spec("L3")
+async def test_a_kept_folder_with_an_ignored_file_is_not_an_ignored_one(
+    workshop: Workshop,
+) -> None:
+    workshop.repository.commit("data/.gitignore", "*\n!.gitignore\n")
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.write("data/rows.sqlite", "work\n")
+        kept = await workshop.end("fix")
+
+    assert kept.reason == "data/rows.sqlite ignored by git and only there"
