@@ -12,7 +12,8 @@ from rookery.model.workspaces import Workspace
 from rookery.workspaces.commits import copied_index
 from rookery.workspaces.filtered_files import find_unchanged_files
 from rookery.workspaces.git import Git, GitPlace, Repository
-from rookery.workspaces.inspection import base_tip, find_landed_commit, open_worktree
+from rookery.workspaces.inspection import base_tip, open_worktree
+from rookery.workspaces.losses import find_landed_commit
 
 #: Bytes of a difference that are returned; the rest is for git itself.
 MAX_DIFF_BYTES = 1_000_000

@@ -10,15 +10,14 @@ import asyncio
 import filecmp
 import os
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from rookery.model.workspaces import Workspace
 from rookery.workspaces.commits import copied_index
 from rookery.workspaces.git import Repository
-
-#: Bytes of the list of all files of a repository.
-MAX_LIST_BYTES = 1_000_000_000
+from rookery.workspaces.inspection import MAX_LIST_BYTES
 
 #: Ignored files that programs make and can make again.
 _MADE_AGAIN = (
@@ -26,6 +25,9 @@ _MADE_AGAIN = (
     *("*.log", "*.log.*", "*.tmp", "*.swp", "*.pid", "*.tsbuildinfo", ".eslintcache"),
     *(".coverage", ".coverage.*", "coverage.xml", ".DS_Store", "Thumbs.db"),
 )
+
+#: A name for which there is no pattern.
+_ANY_NAME = "rookery-asks-about-any-file"
 
 #: In git's folder of a worktree: the ignored files that were there when it was ready.
 _NOTE = "rookery-ignored-files"
@@ -70,12 +72,57 @@ async def list_ignored_work(
 
 
 async def _list_ignored_files(repository: Repository) -> list[str]:
-    listed = await repository.words(
-        *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"),
-        *("--ignored=traditional", "--untracked-files=normal"),
-    )
-    files = (each[3:] for each in listed if each.startswith("!! ") and not each.endswith("/"))
+    """Return the ignored files, without ignored folders and what programs make again."""
+    listed = await _list_ignored(repository, "--ignored=traditional", "normal")
+    files = [each for each in listed if not each.endswith("/")]
+    # Git also names a folder if it is not ignored itself, but all files in it are.
+    if folders := {each.rstrip("/") for each in listed if each.endswith("/")}:
+        files += await _list_files_in(repository, folders)
     return [each for each in files if not _is_made_again(Path(each).name)]
+
+
+async def _list_files_in(repository: Repository, folders: AbstractSet[str]) -> list[str]:
+    """Return the ignored files in folders, but not those in an ignored one."""
+    # This names, and does not read, the folders that are ignored themselves.
+    listed = await _list_ignored(repository, "--ignored=matching", "all")
+    files = [PurePath(each) for each in listed if not each.endswith("/")]
+    inner = [each for each in files if not folders.isdisjoint(map(str, each.parents))]
+    ignored = await _list_ignored_as_a_whole(repository, {each.parent for each in inner})
+    return [str(each) for each in inner if each.parent not in ignored]
+
+
+async def _list_ignored(repository: Repository, ignored: str, untracked: str) -> list[str]:
+    options = ("--no-renames", "--ignore-submodules=dirty", f"--untracked-files={untracked}")
+    status = ("status", "--porcelain", "-z", ignored, *options)
+    output = await repository.run(*status, max_bytes=MAX_LIST_BYTES)
+    listed = output.stdout.split(b"\0")
+    return [os.fsdecode(each[3:]) for each in listed if each.startswith(b"!! ")]
+
+
+async def _list_ignored_as_a_whole(
+    repository: Repository, folders: AbstractSet[PurePath]
+) -> set[PurePath]:
+    """Return the folders in which git ignores a file whatever its name is.
+
+    Either a pattern names the folder, such as ``dist/*``, or the folder says so in its own
+    ``.gitignore``, as those of Python environments and of many caches do.
+    """
+    given = b"".join(os.fsencode(each / _ANY_NAME) + b"\0" for each in folders)
+    asked = ("check-ignore", "--verbose", "-z", "--stdin")
+    output = await repository.run(*asked, given=given, accept=(0, 1))
+    words = os.fsdecode(output.stdout).split("\0")
+    found = set()
+    for source, pattern, path in zip(words[::4], words[2::4], words[3::4], strict=False):
+        folder = PurePath(path).parent
+        is_own = PurePath(source) == folder / ".gitignore"
+        if not pattern.startswith("!") and (is_own or _names_a_folder(pattern)):
+            found.add(folder)
+    return found
+
+
+def _names_a_folder(pattern: str) -> bool:
+    """Return whether a pattern is for all files of one folder, and not of every folder."""
+    return pattern.endswith(("/*", "/**")) and bool(pattern.strip("*/"))
 
 
 def _is_made_again(name: str) -> bool:

@@ -161,7 +161,7 @@ class WorkspaceKeeper:
             return
         try:
             reason = await self.worktrees.why_keep(workspace)
-        except GitFailed as error:
+        except (GitFailed, OSError) as error:
             reason = f"it could not be checked. {error}"
         if reason:
             await self._keep(workspace, reason)
@@ -186,12 +186,12 @@ class WorkspaceKeeper:
     async def _remove(self, workspace: Workspace) -> None:
         """Remove a worktree; one that was interrupted in between is checked again."""
         try:
-            if not workspace.is_discarded:
-                reason = await self.worktrees.why_keep(workspace, half_removed=True)
-                if reason:
+            # Under the lock: two worktrees with the last copies of a commit would each rely on
+            # the other.
+            async with self._locks[workspace.repository]:
+                if reason := await self._why_not_remove(workspace):
                     await self._keep(workspace, reason)
                     return
-            async with self._locks[workspace.repository]:
                 await self._note_last_commit(workspace)
                 left = await self.worktrees.remove(workspace)
         except _FINAL as error:
@@ -204,6 +204,11 @@ class WorkspaceKeeper:
             self.journal.append(db, WorkspaceRemoved(workspace.session, workspace.path, left))
 
         await self.database.write(finish)
+
+    async def _why_not_remove(self, workspace: Workspace) -> str:
+        if workspace.is_discarded:
+            return ""
+        return await self.worktrees.why_keep(workspace, half_removed=True)
 
     async def _note_last_commit(self, workspace: Workspace) -> None:
         """Store where the branch is before it is deleted: a resumed session begins there."""

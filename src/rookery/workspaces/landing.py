@@ -33,6 +33,7 @@ from rookery.workspaces.inspection import (
     list_changes,
     list_checkouts,
     place_of,
+    with_own_repository,
 )
 
 
@@ -89,9 +90,11 @@ class Landing:
 
 async def prepare(git: Git, workspace: Workspace, request: LandRequest) -> Landing:
     """Make the commits that are to land. Raises ``CommandRefused``, ``LandingConflict``."""
-    git_dir = await find_git_dir(workspace)
-    if not git_dir or not await is_folder(workspace.path):
+    if not await is_folder(workspace.path):
         raise CommandRefused(f"The worktree of {request.name} is gone: {workspace.path}.")
+    git_dir = await find_git_dir(workspace)
+    if not git_dir:
+        raise CommandRefused(f"Git does not know the worktree {workspace.path} any more.")
     place = place_of(workspace, git_dir)
     worktree, repository = await git.changing(place), await git.reading(place)
     if why := await asyncio.to_thread(find_unfinished_operation, Path(git_dir)):
@@ -203,15 +206,30 @@ async def _changes_to_commit(worktree: Repository, request: LandRequest) -> Unco
     """Return what is not committed. Refuses if there is anything and no message."""
     changes = await list_changes(worktree, "--untracked-files=all")
     copies = [each.path for each in changes if _is_left_out(each, request.copied)]
-    files = tuple(each.path for each in changes if each.path not in copies)
+    committed = [each for each in changes if each.path not in copies]
+    files = tuple(each.path for each in committed)
     if files and not request.commit_message.strip():
         raise CommandRefused(
             f"{request.name} has not committed {file_list(files)}. Let it commit, or commit"
             f" everything now:  rookery land {request.name} --commit MESSAGE"
         )
     if files:
+        await _require_no_repositories(worktree, committed)
         await _require_identity(worktree)
     return UncommittedChanges(files, tuple(copies))
+
+
+async def _require_no_repositories(
+    worktree: Repository, changes: Sequence[UncommittedFile]
+) -> None:
+    """Refuse to commit a new repository: git stores its last commit's id and no file of it."""
+    folders = [each.path for each in changes if each.is_untracked and each.path.endswith("/")]
+    folder = worktree.place.folder
+    if found := await asyncio.to_thread(with_own_repository, folder, folders):
+        raise CommandRefused(
+            f"{file_list(found)} has a repository of its own, so its files cannot be committed"
+            " here. Move it out of the worktree, or remove its .git to commit its files."
+        )
 
 
 def _is_left_out(file: UncommittedFile, copied: Sequence[str]) -> bool:

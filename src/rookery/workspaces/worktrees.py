@@ -16,13 +16,8 @@ from rookery.workspace_settings import WorkspaceSettings
 from rookery.workspaces.child_programs import ProgramRun, Record, run_program
 from rookery.workspaces.git import Git, GitPlace, Repository
 from rookery.workspaces.hidden_files import note_ignored_files
-from rookery.workspaces.inspection import (
-    find_git_dir,
-    is_folder,
-    is_merged,
-    place_of,
-    why_keep,
-)
+from rookery.workspaces.inspection import find_git_dir, is_folder, place_of
+from rookery.workspaces.losses import is_merged, why_keep
 from rookery.workspaces.planning import WorktreeRequest, plan_worktree
 from rookery.workspaces.restoring import find_commit, plan_restoring
 from rookery.workspaces.set_up import copy_files

@@ -161,7 +161,7 @@ async def test_a_landing_is_finished_although_its_caller_leaves(bench: Bench) ->
     for each in (begun, go):
         os.mkfifo(each)
     wait = f"echo x > '{begun}'; read -r x < '{go}'"
-    bench.workshop.replace_git(f'case "$*" in read-tree*) {wait};; esac\nexec $GIT "$@"')
+    bench.workshop.replace_git(f'case "$*" in "read-tree -m"*) {wait};; esac\nexec $GIT "$@"')
     bench.desk.context = replace(bench.desk.context, worktrees=bench.workshop.worktrees)
 
     async with anyio.create_task_group() as tasks:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -204,6 +208,25 @@ async def test_everything_is_committed_first_if_a_message_is_given(
 
 
 @pytest.mark.spec("L3")
+async def test_a_repository_within_the_worktree_is_not_committed_as_a_mere_link(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tree.write("new.txt", "work\n")
+    inner = tree.at(tree.path / "new/tool ü")
+    inner.path.mkdir(parents=True)
+    inner.git("init", "--quiet")
+    inner.commit("c.txt", "work\n")
+    before = commits_of(workshop, "main", "rookery/fix")
+
+    with pytest.raises(CommandRefused, match=r"new/tool ü/ has a repository of its own") as why:
+        await land(workshop, commit_message="all of it")
+
+    assert ".git" in str(why.value)
+    assert commits_of(workshop, "main", "rookery/fix") == before
+    assert tree.git("status", "--porcelain", "--untracked-files=no") == ""
+
+
+@pytest.mark.spec("L3")
 async def test_changes_in_the_checkout_of_the_base_are_never_touched(
     workshop: Workshop, tree: GitFolder
 ) -> None:
@@ -320,7 +343,8 @@ async def test_no_other_branch_can_be_checked_out_while_the_files_are_updated(
 ) -> None:
     tip = tree.commit("b.txt", "b\n")
     workshop.replace_git(
-        f'case "$*" in read-tree*) $GIT {command} && touch ../switched;; esac\nexec $GIT "$@"'
+        f'case "$*" in "read-tree -m"*) $GIT {command} && touch ../switched;; esac\n'
+        'exec $GIT "$@"'
     )
 
     await land(workshop)
@@ -348,6 +372,106 @@ async def test_the_files_go_back_if_the_branch_cannot_be_moved_after_all(
     assert commits_of(workshop, "main", "rookery/fix") == before
     assert workshop.repository.git("status", "--porcelain") == ""
     assert not (workshop.repository.path / "b.txt").exists()
+
+
+@contextmanager
+def fixed(folder: Path) -> Iterator[None]:
+    """Let no file in a folder be replaced, not even by root; skip the test if that fails."""
+    chattr = shutil.which("chattr")
+    if os.geteuid():
+        folder.chmod(0o500)
+    elif not chattr or subprocess.run([chattr, "+i", folder], check=False).returncode:
+        pytest.skip("a folder cannot be fixed here")
+    try:
+        yield
+    finally:
+        if os.geteuid():
+            folder.chmod(0o700)
+        elif chattr:
+            subprocess.run([chattr, "-i", folder], check=True)
+
+
+@pytest.mark.spec("L3")
+async def test_files_that_are_updated_before_another_cannot_be_are_put_back(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    repository = workshop.repository
+    for each in ("a/f", "c/old", "z/f"):
+        repository.commit(each, "one\n")
+    tree.git("merge", "--quiet", "main")
+    (tree.path / "c/old").unlink()
+    (tree.path / "a.txt").unlink()
+    (tree.path / "a/link").symlink_to("f")
+    for each in ("a/f", "a/new", "a.txt/new ü", "z/f"):
+        tree.commit(each, "landed\n")
+    before = commits_of(workshop, "main", "rookery/fix")
+
+    with (
+        fixed(repository.path / "z"),
+        pytest.raises(GitFailed, match="unable to unlink") as why,
+    ):
+        await land(workshop)
+
+    assert "could not be put back" not in str(why.value)
+    assert commits_of(workshop, "main", "rookery/fix") == before
+    assert repository.git("status", "--porcelain") == ""
+    assert (repository.path / "a/f").read_text() == "one\n"
+    assert not (repository.path / "a/new").exists()
+    await land(workshop)
+    assert (repository.path / "z/f").read_text() == "landed\n"
+
+
+@pytest.mark.spec("L3")
+async def test_files_that_a_failed_update_leaves_with_other_content_are_named(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    workshop.repository.commit("b.txt", "one\n")
+    tree.git("merge", "--quiet", "main")
+    tree.commit("b.txt", "landed\n")
+    tree.commit("a.txt", "landed\n")
+    tree.commit("new.txt", "landed\n")
+    # It writes one file wholly and two in part, and loses one, as on a full disk.
+    written = "echo landed > a.txt; printf lan > new.txt; rm b.txt"
+    workshop.replace_git(
+        f'case "$*" in "read-tree -m"*) {written}; exit 128;; esac\nexec $GIT "$@"'
+    )
+
+    with pytest.raises(GitFailed, match=r"could not be put back: new\.txt"):
+        await land(workshop)
+
+    assert workshop.repository.git("status", "--porcelain") == "?? new.txt"
+    assert (workshop.repository.path / "new.txt").read_text() == "lan"
+
+
+@pytest.mark.spec("L3")
+async def test_no_file_is_removed_if_a_failed_update_cannot_be_compared(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    tree.commit("new.txt", "landed\n")
+    workshop.replace_git(
+        'case "$*" in "read-tree -m"*) echo mine > new.txt; exit 128;;'
+        ' *--index-info*) exit 128;; esac\nexec $GIT "$@"'
+    )
+
+    with pytest.raises(GitFailed, match=r"could not be put back: .* exit status 128"):
+        await land(workshop)
+
+    assert (workshop.repository.path / "new.txt").read_text() == "mine\n"
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("name", ["a.txt", "new.txt"])
+async def test_a_refused_update_leaves_a_file_that_already_has_the_landed_content(
+    workshop: Workshop, tree: GitFolder, name: str
+) -> None:
+    tree.commit(name, "landed\n")
+    prepared = await prepare(workshop)
+    workshop.repository.write(name, "landed\n")
+
+    with pytest.raises(GitFailed):
+        await carry_out(workshop, prepared)
+
+    assert (workshop.repository.path / name).read_text() == "landed\n"
 
 
 @pytest.mark.spec("L3")
