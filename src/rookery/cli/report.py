@@ -123,7 +123,8 @@ def report_answer(daemon: Client, session: SessionInfo, *, as_json: bool) -> Non
 def _say_answer(turn: TurnInfo) -> None:
     """Print an answer; the reason of a failed turn goes to standard error."""
     if turn.how == "failed":
-        complain_of(f"The turn failed: {turn.answer}")
+        # Without a text of the agent, the summary that follows has the reason.
+        complain_of(f"The turn failed: {turn.answer}" if turn.answer else "The turn failed.")
     else:
         say_verbatim(turn.answer)
         sys.stdout.flush()
