@@ -25,7 +25,7 @@ from rookery.model.errors import AgentUnknown, ConfigBroken
 from rookery.model.patterns import compile_regex
 from rookery.model.spelling_suggestions import did_you_mean
 from rookery.notification_settings import NotificationSettings
-from rookery.setting_errors import first_error
+from rookery.setting_errors import told_errors
 from rookery.workspace_settings import WorkspaceSettings
 
 #: Names that are typed on a command line.
@@ -241,7 +241,7 @@ class Settings(_Section):
 
 
 #: Where the keys are listed.
-_ALL_KEYS = "See all keys with:  rookery config show"
+_ALL_KEYS = "The keys are in docs/reference/configuration.md"
 
 
 def load(path: Path) -> Settings:
@@ -258,7 +258,7 @@ def load(path: Path) -> Settings:
     except tomllib.TOMLDecodeError as error:
         raise ConfigBroken(f"{path} is not TOML: {error}") from error
     except ValidationError as error:
-        raise ConfigBroken(f"{path}: {first_error(error, Settings, see=_ALL_KEYS)}") from error
+        raise ConfigBroken(f"{path}: {told_errors(error, Settings, see=_ALL_KEYS)}") from error
 
 
 def check_agents(settings: Settings) -> None:

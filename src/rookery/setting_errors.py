@@ -36,17 +36,31 @@ _MUST_BE: Mapping[str, str] = {
 MAX_VALUE_CHARACTERS = 60
 
 
-def first_error(error: ValidationError, model: type[BaseModel], *, see: str) -> str:
-    """Return what is wrong first; ``see`` tells where all keys of the ``model`` are listed."""
-    first = error.errors()[0]
-    *parents, last = map(str, first["loc"])
+#: Errors of one file that are told.
+MAX_TOLD = 8
+
+
+def told_errors(error: ValidationError, model: type[BaseModel], *, see: str) -> str:
+    """Return what is wrong; ``see`` tells where all keys of the ``model`` are listed."""
+    errors = error.errors()
+    told = [_told(each, model, see=see) for each in errors[:MAX_TOLD]]
+    more = [f"{len(errors) - MAX_TOLD} more errors"] if len(errors) > MAX_TOLD else []
+    if len(told) == 1:
+        return told[0]
+    sentences = (each if each.endswith((".", "?")) else f"{each}." for each in told + more)
+    return " Also: ".join(sentences)
+
+
+def _told(error: ErrorDetails, model: type[BaseModel], *, see: str) -> str:
+    *parents, last = map(str, error["loc"])
     key = ".".join((*parents, last))
-    if first["type"] == "extra_forbidden":
-        near = did_you_mean(last, _keys_at(model, parents))
-        return f"there is no key '{key}'. {near or see}"
-    if first["type"] == "missing":
+    if error["type"] == "extra_forbidden":
+        keys = _keys_at(model, parents)
+        listed = f"There are: {', '.join(keys)}." if keys else see
+        return f"there is no key '{key}'. {did_you_mean(last, keys) or listed}"
+    if error["type"] == "missing":
         return f"'{key}' is missing. {see}"
-    return f"'{key}' {_must_be(first)}"
+    return f"'{key}' {_must_be(error)}"
 
 
 def _must_be(error: ErrorDetails) -> str:

@@ -20,7 +20,7 @@ from rookery.config import LimitSettings, Settings
 from rookery.daemon import running
 from rookery.drivers.commands import List
 from rookery.home import Home
-from rookery.model.errors import BadInput, CommandRefused, LimitReached
+from rookery.model.errors import BadInput, CommandRefused, LimitReached, StillWorking
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.permissions import Request
@@ -433,18 +433,14 @@ async def test_a_start_beyond_the_limit_is_refused_or_waits(daemon: Daemon) -> N
     with pytest.raises(LimitReached, match="1 driven sessions"):
         await daemon.start("say: two")
     waiting = await daemon.start("say: two", queue=True)
-    with anyio.fail_after(SOON):
-        while True:
-            bell = (
-                daemon.context.database.bell()
-            )  # before the look, so that no change is missed
-            if (now := await daemon.now(waiting.id)).reason:
-                break
-            await bell.wait()
-    assert (now.status, now.reason) == (
-        Status.STARTING,
-        "it waits: 1 driven sessions run, which is limits.driven_sessions",
+    assert waiting.status is Status.STARTING
+    assert waiting.reason == (
+        "it waits for a place: 1 driven session is live, which is limits.driven_sessions."
+        " End one, also an idle one, to free a place"
     )
+    with pytest.raises(StillWorking) as late:
+        await daemon.ask("wait", session=waiting.id, timeout=0.01)
+    assert str(late.value).endswith(f"{waiting.name} is starting ({waiting.reason}).")
     await daemon.ask("end", session=first.id)
 
     assert await daemon.answers(waiting.id, number=1) == ["two"]

@@ -36,7 +36,7 @@ def test_whoever_waits_behind_a_hold_is_told_so_and_so_is_who_asks_the_doctor(
     early, end = late.stderr.splitlines()
     assert early == HELD
     assert end.endswith(
-        "worker is idle; words for it are held (`rookery release` lets them go)."
+        "worker is idle; messages for it are held (`rookery release` delivers them)."
     )
     assert sick.returncode == 1
     assert "look  hold            deliveries are on hold since 2" in sick.stdout
@@ -61,8 +61,8 @@ def test_whoever_waits_behind_somebodys_draft_is_told_so(rookery: Rookery) -> No
     why = "there is unsent text in its input box."
     assert late.returncode == 4
     assert late.stderr.startswith(f"Messages for worker wait: {why}\n")
-    assert late.stderr.endswith(f": worker is idle; words for it wait: {why}\n")
-    assert str(refused.value).endswith(f": worker is idle; words for it wait: {why}")
+    assert late.stderr.endswith(f": worker is idle; messages for it wait: {why}\n")
+    assert str(refused.value).endswith(f": worker is idle; messages for it wait: {why}")
 
 
 @pytest.mark.spec("E6", "I5")

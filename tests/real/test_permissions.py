@@ -517,7 +517,7 @@ def test_rules_that_are_broken_at_a_restart_stay_in_force_and_every_command_says
 
     for each in (up, *(done.stderr + done.stdout for done in said)):
         assert "not TOML" in each
-        assert "The last valid version stays in force (1 rules)" in each
+        assert "the last valid version applies (1 rule)" in each
     assert "PreToolUse" in left
     assert "no rm" in tested
     assert cold.home.offline_answers.read_text() == left

@@ -107,7 +107,9 @@ def test_how_an_agent_is_run_can_be_set(path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "key"),
     [
-        ("colour = 'red'", "'colour'. See all keys with:  rookery config show"),
+        ("colour = 'red'", "'colour'. There are: computer, default_agent, autostart, "),
+        ("[profiles.fast]\ntags = ['x']", "'profiles.fast.tags'. There are: agent, "),
+        ("[limits.x]\ny = 1", "'limits.x'. There are: start_deadline, "),
         (
             "[limits]\nstart_dedline = 5",
             "'limits.start_dedline'. Did you mean start_deadline?",
@@ -119,6 +121,19 @@ def test_how_an_agent_is_run_can_be_set(path: Path) -> None:
 def test_an_unknown_key_is_told_which_one_may_be_meant(path: Path, text: str, key: str) -> None:
     with pytest.raises(ConfigBroken, match=re.escape(f"there is no key {key}")):
         load(write(path, text))
+
+
+def test_all_errors_of_a_file_are_told_at_once(path: Path) -> None:
+    text = "[limits]\nstart_dedline = 5\nstart_deadline = 0\n[http]\nprot = 1\n"
+
+    with pytest.raises(ConfigBroken) as broken:
+        load(write(path, text))
+
+    assert str(broken.value).endswith(
+        "'limits.start_deadline' must be more than 0.0, not 0."
+        " Also: there is no key 'limits.start_dedline'. Did you mean start_deadline?"
+        " Also: there is no key 'http.prot'. Did you mean port?"
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import click
 from rookery.cli import exit_codes
 from rookery.cli.failures import SYSTEM_CODE, report_error, report_refusal, report_usage
 from rookery.cli.options import home
+from rookery.cli.program_name import with_program_name_in_prose
 from rookery.cli.root import rookery
 from rookery.client import Client
 from rookery.model.errors import RookeryError
@@ -37,6 +38,9 @@ def main(client: Client | None = None) -> None:
     try:
         # Not standalone: click would exit with 1 for a command stopped with Ctrl-C.
         sys.exit(rookery(prog_name="rookery", standalone_mode=False, obj=client))
+    except click.exceptions.NoArgsIsHelpError as error:  # a group without a command
+        click.echo(with_program_name_in_prose(error.ctx.get_help()) if error.ctx else "")
+        sys.exit(0)
     except click.ClickException as error:
         report_usage(error)
         sys.exit(error.exit_code)

@@ -104,7 +104,9 @@ def _request_and_pattern(given: AllowOptions) -> tuple[str, str]:
 
 
 @click.command(
-    epilog=examples("rookery deny", 'rookery deny builder --reason "Use the cache."')
+    # Further words are refused with a hint at --reason.
+    context_settings={"allow_extra_args": True},
+    epilog=examples("rookery deny", 'rookery deny builder --reason "Use the cache."'),
 )
 @click.option("--reason", default="", help="Reason for the agent.")
 @click.option("--all", "everything", is_flag=True, help="Every open permission request.")
@@ -116,6 +118,7 @@ def deny(daemon: Client, *, request: str, reason: str, everything: bool, as_json
 
     Without REQUEST it denies the only open permission request.
     """
+    _require_no_bare_reason(request)
     if everything and request:
         raise BadInput("name a request, or use --all.")
     if everything:
@@ -125,6 +128,14 @@ def deny(daemon: Client, *, request: str, reason: str, everything: bool, as_json
     request = request or only_request(daemon, "deny").id
     answered = api.deny_request(daemon, request, reason=reason)
     tell(api.await_delivery(daemon, answered), "Denied", as_json=as_json)
+
+
+def _require_no_bare_reason(request: str) -> None:
+    """Refuse a reason that is given without its option. Raises ``BadInput``."""
+    # No name of a session or request contains a blank.
+    words = [*([request] if " " in request else []), *click.get_current_context().args]
+    if words:
+        raise BadInput(f"a reason needs an option:  --reason {quoted([' '.join(words)])}")
 
 
 @click.command(
@@ -147,7 +158,6 @@ def deny(daemon: Client, *, request: str, reason: str, everything: bool, as_json
     "request_and_words",
     metavar="[REQUEST] ANSWER...",
     nargs=-1,
-    required=True,
     shell_complete=asking_names,
 )
 @pass_client
@@ -159,6 +169,8 @@ def answer(
     The first word names the request or its session; a single word answers the only open
     question. If an agent asks several questions, give one answer for each, in order.
     """
+    if not request_and_words:
+        raise BadInput("give an answer:  rookery answer [REQUEST] ANSWER...")
     request, *words = request_and_words
     if not words:
         request, words = _only_question(daemon, request), [request]

@@ -12,6 +12,7 @@ from rookery.cli.colour import is_colourful
 from rookery.cli.render import say
 from rookery.client.sessions import SessionInfo
 from rookery.client.turns import ToolCallInfo, TurnInfo, TurnsInfo, Undelivered
+from rookery.model.messages import EXPIRY
 from rookery.model.reason_texts import first_line, in_one_line
 from rookery.presentation.cells import cut
 from rookery.presentation.denials import denial
@@ -28,6 +29,8 @@ UNHEARD = {
     "unsure": "it may not have arrived",
     "withdrawn": "withdrawn",
 }
+
+EXPIRED = "expired before it could be sent"
 
 
 @dataclass(slots=True)
@@ -98,9 +101,16 @@ def show_running(session: SessionInfo) -> None:
 def show_rest(turns: TurnsInfo) -> None:
     """Print the messages that no turn took up and, for a failed session, its reason."""
     for each in turns.unheard:
-        show_prompt(each.words, UNHEARD.get(each.step, _waits(each)))
+        show_prompt(each.words, _unheard(each))
     if turns.session.status == "failed":
         say(f"{turns.session.name} failed: {turns.session.reason}")
+
+
+def _unheard(message: Undelivered) -> str:
+    """Return why no turn has taken up a message."""
+    if message.step == "withdrawn" and message.withdrawn_by == EXPIRY:
+        return EXPIRED
+    return UNHEARD.get(message.step, _waits(message))
 
 
 def _waits(unheard: Undelivered) -> str:

@@ -21,6 +21,7 @@ from rookery.client import Client, ConnectionLost
 from rookery.client.daemon import show_status
 from rookery.client.sessions import SessionInfo, wait_for_any
 from rookery.model.errors import Answered, BadInput, NotRunning
+from rookery.presentation.texts import count
 
 C = TypeVar("C", bound=Callable[..., object])
 T = TypeVar("T")
@@ -171,7 +172,8 @@ class WaitGoal:
         if len(choices) > 1:
             raise BadInput("use only one of --all, --any and --count.")
         if self.number and self.number > len(names):
-            raise BadInput(f"--count is {self.number}, but only {len(names)} are named.")
+            named = f"{count(len(names), 'session')} {'is' if len(names) == 1 else 'are'} named"
+            raise BadInput(f"--count is {self.number}, but only {named}.")
         return choices[0] if choices else otherwise
 
 

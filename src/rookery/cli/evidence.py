@@ -15,6 +15,7 @@ from rookery.client import Client
 from rookery.client.session_details import show_details
 from rookery.client.sessions import EvidenceInfo, show_evidence
 from rookery.presentation.evidence import (
+    LAST_REPORTS,
     NOTHING_REPORTED,
     PANE_GONE,
     certainty,
@@ -47,13 +48,19 @@ def _show(daemon: Client, evidence: EvidenceInfo) -> None:
             say(f"The turn before it was resumed was cut off: {one_line(cut_off)}")
     for problem in hook_problems(evidence):
         say(problem)
-    for each in evidence.evidence:
-        detail = f"  ({each.detail})" if each.detail else ""
-        say_line(f"  {each.source:10}  {each.claim:10}  {ago(each.at)} ago{detail}")
+    _show_reports(evidence)
     if not evidence.has_terminal:
         say(PANE_GONE)
         say(f"End it with:  rookery end {session.name}")
     if shared := sharing_note(evidence):
         say(shared)
+
+
+def _show_reports(evidence: EvidenceInfo) -> None:
     if not evidence.evidence:
         say(f"  {NOTHING_REPORTED}")
+    elif evidence.session.ended_at:
+        say(LAST_REPORTS)
+    for each in evidence.evidence:
+        detail = f"  ({each.detail})" if each.detail else ""
+        say_line(f"  {each.source:10}  {each.claim:10}  {ago(each.at)} ago{detail}")

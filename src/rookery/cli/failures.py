@@ -120,9 +120,18 @@ _PLAIN_NUMBER = re.compile(r"is not a valid (?:integer|float)(?: range)?(?=\.|$)
 
 def report_usage(error: click.ClickException) -> None:
     """Print what is wrong with a command line, in one line, and where its help is."""
-    message = _PLAIN_NUMBER.sub("is not a number", error.format_message().strip())
+    message = _PLAIN_NUMBER.sub("is not a number", _message_of(error))
     message += "" if message.endswith((".", "?", "!")) else "."
     report_error(USAGE_CODE, _sentence(message), see=_help_of(error))
+
+
+def _message_of(error: click.ClickException) -> str:
+    """Return click's message; it breaks the lines of one that lists choices."""
+    match error:
+        case click.MissingParameter(param=click.Parameter(type=click.Choice(choices=choices))):
+            return f"Give one of: {', '.join(map(str, choices))}."
+        case _:
+            return error.format_message().strip()
 
 
 def _help_of(error: click.ClickException) -> str:

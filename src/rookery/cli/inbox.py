@@ -10,7 +10,7 @@ from typing import IO
 import click
 
 from rookery.cli.completion import session_names
-from rookery.cli.conversation import UNHEARD
+from rookery.cli.conversation import EXPIRED, UNHEARD
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.names import known_sessions, name_of, with_names
 from rookery.cli.options import as_json, examples, from_file, pass_client
@@ -123,7 +123,7 @@ def _state(letter: LetterInfo, sessions: Mapping[str, SessionInfo], hold_note: s
         if letter.expires_at:
             state = f"{state.rstrip('.')} (it expires in {until(letter.expires_at)})."
     elif letter.step == "withdrawn" and letter.withdrawn_by == EXPIRY:
-        state = f"expired before it could be sent. {why}".strip()
+        state = f"{EXPIRED}. {why}".strip()
     elif letter.step == "withdrawn":
         state = f"withdrawn by {_actor(letter.withdrawn_by, sessions)}."
     elif letter.step in UNHEARD:

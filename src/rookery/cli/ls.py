@@ -26,14 +26,14 @@ from rookery.cli.session_table import SessionTable
 from rookery.cli.tables import width_here
 from rookery.client import Client
 from rookery.client.sessions import ListedSession, PendingInfo, SessionList, list_sessions
-from rookery.model.errors import BadInput
+from rookery.model.errors import AgentUnknown, BadInput
 from rookery.model.folders import is_within
 from rookery.presentation.deliveries import HELD
 from rookery.presentation.evidence import out_of_date, rules_warning
 from rookery.presentation.order import ranked
 from rookery.presentation.projects import project_folders
 from rookery.presentation.states import Standing, is_left_out, standing
-from rookery.presentation.texts import count, one_line
+from rookery.presentation.texts import count
 from rookery.quick_python_import import import_quickly
 
 C = TypeVar("C", bound=Callable[..., object])
@@ -125,12 +125,10 @@ def ls(daemon: Client, **options: Unpack[ListOptions]) -> None:
     Ended sessions are left out, except those that failed and that you have not seen yet. With
     --json, sessions that ended in the last hour are included.
     """
+    if options["agent"]:
+        _require_known_agent(daemon, options["agent"])
     if options["is_watching"]:
-        if options["as_json"]:
-            raise BadInput("use --watch or --json; for programs there is `rookery events`.")
-        # Imported only when it is needed: threads and queues would slow down every list.
-        watch = import_quickly("rookery.cli.watch").watch
-        watch(daemon, partial(_screen, options=options), partial(_fetch, daemon, options))
+        _watch(daemon, options)
         return
     listed = _fetch(daemon, options)
     if options["as_json"]:
@@ -149,6 +147,14 @@ def ls(daemon: Client, **options: Unpack[ListOptions]) -> None:
         click.echo("\n".join(table.lines(width_here())))
     else:
         say(_nothing(listed, options))
+
+
+def _watch(daemon: Client, options: ListOptions) -> None:
+    if options["as_json"]:
+        raise BadInput("use --watch or --json; for programs there is `rookery events`.")
+    # Imported only when it is needed: threads and queues would slow down every list.
+    watch = import_quickly("rookery.cli.watch").watch
+    watch(daemon, partial(_screen, options=options), partial(_fetch, daemon, options))
 
 
 def _fetch(daemon: Client, options: ListOptions) -> SessionList:
@@ -224,8 +230,6 @@ def _nothing(listed: SessionList, options: ListOptions) -> str:
     """Return why the list is empty, and what to do."""
     if options["is_waiting"]:
         return "No session needs you."
-    if near := _misspelt_agent(listed, options["agent"]):
-        return f"No session has the agent {one_line(options['agent'])}. {near}"
     if options["agent"] or options["project"] or options["tags"]:
         return "No session matches. See all:  rookery ls -a"
     if not listed.sessions:
@@ -234,15 +238,19 @@ def _nothing(listed: SessionList, options: ListOptions) -> str:
     return f"No session is live; {ended} ended recently. Show them:  rookery ls -a"
 
 
-def _misspelt_agent(listed: SessionList, agent: str) -> str:
-    """Return a suggestion of similar agent names; empty if the agent is known."""
-    if not agent:
-        return ""
+def _require_known_agent(daemon: Client, agent: str) -> None:
+    """Raise ``AgentUnknown`` for an agent that is not known and has no sessions."""
     from rookery.agents.names import NAMES  # noqa: PLC0415 - loads slowly
+    from rookery.cli.agent_words import configured_agents  # noqa: PLC0415 - loads slowly
     from rookery.model.spelling_suggestions import did_you_mean  # noqa: PLC0415 - loads slowly
 
-    known = {*NAMES, *(each.agent for each in listed.sessions)}
-    return did_you_mean(agent, sorted(known)) if agent not in known else ""
+    if agent in NAMES:
+        return
+    listed = list_sessions(daemon, all=True)
+    known = sorted({*NAMES, *configured_agents(), *(each.agent for each in listed.sessions)})
+    if agent not in known:
+        near = did_you_mean(agent, known) or f"There are: {', '.join(known)}."
+        raise AgentUnknown(f"{agent[:80]!r}. {near}")
 
 
 def _notes(listed: SessionList) -> dict[str, tuple[str, str]]:

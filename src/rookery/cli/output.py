@@ -21,6 +21,7 @@ from rookery.cli.conversation import (
 )
 from rookery.cli.daemon_log import print_log
 from rookery.cli.daemon_waits import await_return, goes_on, patiently
+from rookery.cli.earlier_sessions import DEFAULT_TURNS, earlier_sessions
 from rookery.cli.events import from_now_on
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import local, remark, say, show_json
@@ -31,19 +32,13 @@ from rookery.client.decoding import JsonObject
 from rookery.client.session_details import show_conversation
 from rookery.client.sessions import SessionInfo, show_screen
 from rookery.client.turns import TurnsInfo, show_turns
-from rookery.model.errors import Answered, BadInput
+from rookery.model.errors import BadInput
 
 C = TypeVar("C", bound=Callable[..., object])
 T = TypeVar("T")
 
-#: The number of latest turns that are printed without --last.
-DEFAULT_TURNS = 200
-
 #: Latest turns that are read again after each event, because several turns may run at once.
 RECENT_TURNS = 20
-
-#: Maximum number of earlier sessions of a conversation that --whole prints.
-MAX_EARLIER_SESSIONS = 50
 
 #: Events after which there may be something new to print.
 _EVENTS_WITH_OUTPUT = frozenset(
@@ -168,7 +163,8 @@ def _print_conversation(
     read = show_conversation if with_tools else show_turns
     last = options["last"] or DEFAULT_TURNS
     turns = _ask_with_retry(daemon, name, partial(read, daemon, name, last=last))
-    earlier = _earlier(daemon, turns.session, with_tools=with_tools) if options["whole"] else []
+    left = max(last - len(turns.turns), 0) if options["last"] else None
+    earlier = earlier_sessions(daemon, turns.session, left, read) if options["whole"] else []
     if options["as_json"]:
         show_json(_as_json(turns, earlier, options, with_tools=with_tools))
         return
@@ -204,19 +200,6 @@ def _ask_with_retry(daemon: Client, name: str, ask: Callable[[], T]) -> T:
     except ConnectionLost:
         await_return(daemon, otherwise=goes_on(name))
         return ask()
-
-
-def _earlier(daemon: Client, session: SessionInfo, *, with_tools: bool) -> list[TurnsInfo]:
-    """Return the turns of the earlier sessions of a conversation, oldest session first."""
-    read = show_conversation if with_tools else show_turns
-    found: list[TurnsInfo] = []
-    while session.continues and len(found) < MAX_EARLIER_SESSIONS:
-        try:
-            found.append(read(daemon, session.continues, last=DEFAULT_TURNS))
-        except Answered:  # it was pruned, or this caller may not see it
-            break
-        session = found[-1].session
-    return found[::-1]
 
 
 def _as_json(

@@ -208,7 +208,7 @@ def leave(daemon: Client, *, relay: str, name: str, as_json: bool) -> None:
     relay_left = leave_relay(daemon, relay, session=name)
     text = f"{name} has left relay {relay_left.id}"
     over, goes_on = (
-        f", which is closed: {relay_left.reason}.",
+        f", which is closed: {_reason(relay_left)}.",
         f"; {_present(relay_left)} stay.",
     )
     reply(relay_left, text + (over if relay_left.closed_at else goes_on), as_json=as_json)
@@ -225,9 +225,14 @@ def close(daemon: Client, *, relay: str, as_json: bool) -> None:
 
 
 def _show_closed(daemon: Client, relay: RelayInfo) -> None:
-    reason = with_names(relay.reason, known_sessions(daemon, (), [relay.reason]))
+    reason = with_names(_reason(relay), known_sessions(daemon, (), [relay.reason]))
     was = reason if reason.startswith("closed") else f"closed: {reason}"
-    say(f"Relay {relay.id} is {was.replace('by person', 'by you')}.")
+    say(f"Relay {relay.id} is {was}.")
+
+
+def _reason(relay: RelayInfo) -> str:
+    """Return why a relay was closed, in words for its person."""
+    return relay.reason.replace("by person", "by you")
 
 
 def _talk(relay: RelayInfo) -> str:
@@ -236,7 +241,7 @@ def _talk(relay: RelayInfo) -> str:
 
 def _state(relay: RelayInfo) -> str:
     if relay.closed_at:
-        return f"closed since {ago(relay.closed_at)} ({relay.reason})"
+        return f"closed since {ago(relay.closed_at)} ({_reason(relay)})"
     since = f"open since {ago(relay.created_at)}"
     if relay.stayed:
         return f"{since}, silent after {relay.stayed}"

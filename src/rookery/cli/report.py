@@ -28,7 +28,7 @@ from rookery.client.daemon import show_status
 from rookery.client.sessions import SessionInfo, show_evidence, wait_for_session
 from rookery.client.turns import TurnInfo, show_turns
 from rookery.model.errors import Answered
-from rookery.model.reason_texts import first_line, with_last_output
+from rookery.model.reason_texts import WAITS_FOR_PLACE, first_line, with_last_output
 from rookery.presentation.activity import running_on
 from rookery.presentation.next_steps import watch_command
 from rookery.presentation.states import ended_by, state_word
@@ -123,7 +123,8 @@ def report_answer(daemon: Client, session: SessionInfo, *, as_json: bool) -> Non
 def _say_answer(turn: TurnInfo) -> None:
     """Print an answer; the reason of a failed turn goes to standard error."""
     if turn.how == "failed":
-        complain_of(f"The turn failed: {turn.answer}")
+        # Without a text of the agent, the summary that follows has the reason.
+        complain_of(f"The turn failed: {turn.answer}" if turn.answer else "The turn failed.")
     else:
         say_verbatim(turn.answer)
         sys.stdout.flush()
@@ -148,6 +149,8 @@ def summary(daemon: Client, session: SessionInfo) -> str:
         return f"{name} waits for your answer: {asked}  {how}"
     if session.has_failed_turn:
         does = "is idle; its last turn failed."
+    elif reason.startswith(WAITS_FOR_PLACE):
+        does = as_sentence(reason.removeprefix("it "))
     elif ended := ended_by(session):
         does = f"was {with_names_from(ended, daemon)}."
     else:

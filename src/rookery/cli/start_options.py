@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import shlex
-import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, TypedDict, TypeVar
 
 import click
 
-from rookery.agents.names import CONFIGURED_NAME, NAMES, PROJECT_FILES, SHELL
+from rookery.agents.names import NAMES, PROJECT_FILES, SHELL
+from rookery.cli.agent_words import is_agent, require_no_misspelt_agent, without_agent_of
 from rookery.cli.completion import agent_names, folders, permission_modes, runtime_names
 from rookery.cli.options import SECONDS, as_json, not_empty
 from rookery.cli.person_needed import on_permission_option
@@ -23,9 +22,7 @@ from rookery.client import Client
 from rookery.client.sessions import SessionInfo
 from rookery.client.starts import AUTO_RUNTIME, StartOrder, start_session
 from rookery.environment import FROM_CALLER
-from rookery.home import find_home
-from rookery.model.errors import Answered, BadInput, RookeryError
-from rookery.model.spelling_suggestions import did_you_mean
+from rookery.model.errors import Answered
 
 C = TypeVar("C", bound=Callable[..., object])
 
@@ -173,7 +170,7 @@ def begin(daemon: Client, options: StartOptions, *, prompt: str | None = None) -
     """
     agent, words = _agent_and_words(options)
     if words and not (agent or options["profile"]):
-        _require_no_misspelt_agent(words[0])
+        require_no_misspelt_agent(words[0])
     is_shell, arguments = agent == SHELL, options["arguments"]
     if prompt is None:
         prompt = "" if is_shell else prompt_of(words, options["file"])
@@ -224,38 +221,11 @@ def _agent_and_words(options: StartOptions) -> tuple[str, tuple[str, ...]]:
         # click took the word after a bare --worktree for its branch: an agent's name is the
         # first word again, and a quoted prompt the last.
         words = (value, *words) if value in NAMES else (*words, value)
-    if agent or options["profile"] or not words or not _is_agent(words[0]):
+    if options["profile"] and not agent:
+        return "", without_agent_of(options["profile"], words)
+    if agent or not words or not is_agent(words[0]):
         return agent, words
     return words[0], words[1:]
-
-
-def _is_agent(word: str) -> bool:
-    """Return whether a word names a built-in agent or one that the configuration defines."""
-    is_possible = CONFIGURED_NAME.fullmatch(word) is not None
-    return word in NAMES or (is_possible and word in _configured_agents())
-
-
-def _configured_agents() -> list[str]:
-    """Return the names of the agents for which the configuration sets an ACP command."""
-    try:
-        agents = tomllib.loads(find_home(os.environ).settings.read_text()).get("agents")
-        return [name for name, each in agents.items() if each.get("acp")] if agents else []
-    except (OSError, ValueError, AttributeError, RookeryError):
-        return []  # the daemon says what is wrong with the configuration
-
-
-def _require_no_misspelt_agent(word: str) -> None:
-    """Refuse a first word that is almost an agent's name. Raises ``BadInput``.
-
-    Otherwise the default agent would get the misspelt name as a part of its prompt.
-    """
-    if len(word.split()) > 1:
-        return  # a prompt in quotes
-    if near := did_you_mean(word, (*NAMES, *_configured_agents())):
-        raise BadInput(
-            f"{word!r} is no agent. {near} If it belongs to the prompt, name the agent with"
-            f" an option:  --agent NAME {shlex.quote(word)}"
-        )
 
 
 def _branch(options: StartOptions) -> str:

@@ -79,6 +79,6 @@ def check_rules(home: Home) -> Check:
     try:
         version = read(home.rules)
     except ConfigBroken as error:
-        return Check("rules", ok=False, detail=str(error))
+        return Check("rules", ok=False, detail=" ".join(map(str, error.args)))
     detail = f"{len(version.rules)} in {home.rules}" if version else "there are none"
     return Check("rules", ok=True, detail=detail)

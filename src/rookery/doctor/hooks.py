@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from rookery.doctor.checks import Check
 from rookery.home import Home
 from rookery.hook_setup.problems import find_hooks_problem
+from rookery.presentation.texts import count
 from rookery.programs.hook import verified
 
 #: The checks of what a daemon writes when it is started for the first time.
@@ -19,7 +20,8 @@ UNWRITTEN = tuple(
 def hook_switches(off: Mapping[str, str]) -> Check:
     """Return the check of sessions whose hooks are switched off, with the files that do it."""
     items = tuple(f"{name}: hooks are switched off by {file}" for name, file in off.items())
-    detail = f"{len(items)} sessions whose project switches hooks off: no rule applies to them"
+    sessions = count(len(items), "session")
+    detail = f"{sessions} whose project switches hooks off: no rule applies to them"
     if not items:
         return Check("hook switches", ok=True, detail="no project switches hooks off")
     advice = "remove the setting, then start the agent again"
@@ -29,7 +31,7 @@ def hook_switches(off: Mapping[str, str]) -> Check:
 def missing_hooks(warnings: Mapping[str, str]) -> Check:
     """Return the check of sessions whose agent's hooks are not installed."""
     items = tuple(f"{name}: {warning}" for name, warning in warnings.items())
-    detail = f"{len(items)} sessions without installed hooks: no rule applies to them"
+    detail = f"{count(len(items), 'session')} without installed hooks: no rule applies to them"
     if not items:
         return Check("missing hooks", ok=True, detail="no session lacks hooks")
     return Check("missing hooks", ok=False, detail=detail, items=items)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rookery.doctor.checks import Check
+from rookery.presentation.texts import count
 from rookery.store.health_problems import UnsureMessage
 
 #: Characters of a message by which a person recognises it.
@@ -46,7 +47,7 @@ def check_trouble(trouble: Trouble) -> Iterator[Check]:
         yield Check(name, number == 0, f"{number} {meaning}", advice)
     doubts = tuple(map(_shown, trouble.doubts))
     advice = "check whether they arrived: rookery output NAME" if doubts else ""
-    detail = f"{len(doubts)} messages that may not have arrived"
+    detail = f"{count(len(doubts), 'message')} that may not have arrived"
     yield Check("unsure", not doubts, detail, advice, doubts)
     headless = trouble.headless or "every agent that is started by hand is tracked"
     yield Check("headless", ok=not trouble.headless, detail=headless)

@@ -111,8 +111,11 @@ def _advance_live(  # noqa: C901, PLR0911 - a table
                 if was_asking
                 else SessionState(Status.RUNNING, Activity.WORKING, _waits_for(number))
             )
-        case facts.TurnEnded(_, _, how):
-            return SessionState(Status.RUNNING, Activity.IDLE, "" if how == "finished" else how)
+        case facts.TurnEnded(_, _, how) as ended:
+            idle = SessionState(Status.RUNNING, Activity.IDLE, "" if how == "finished" else how)
+            # The end of a session that fails with its turn follows at once. An idle session
+            # would get the next message, and a wait for its stop would miss that it failed.
+            return state if ended.fails_session else idle
         case facts.InputAsked(_, kind, message):
             return SessionState(Status.RUNNING, Activity(kind), message)
         case facts.InputSettled(rests=rests):

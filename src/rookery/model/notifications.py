@@ -182,7 +182,7 @@ def kind_of_failure(error: str) -> NotificationKind:
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """The numbers of sessions by what they do; muted sessions are not counted."""
+    """The numbers of sessions by what they do, without those that are muted or hidden."""
 
     waiting: int = 0
     failed: int = 0

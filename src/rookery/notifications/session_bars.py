@@ -63,7 +63,7 @@ def bars_of(
     sessions: Sequence[CountedSession], *, counts_others: bool
 ) -> Mapping[str, SessionBar]:
     """Return the bar of each session that has a terminal, by the name of its program."""
-    counted = [each for each in sessions if not each.is_muted]
+    counted = [each for each in sessions if each.is_counted]
     waiting = [each for each in counted if each.counts_as == "waiting" and each.program]
     numbers = dict.fromkeys(("waiting", "failed", "working", "idle"), 0)
     for each in counted:
@@ -80,7 +80,7 @@ def bars_of(
 
 
 def _line_without(numbers: Mapping[str, int], session: CountedSession) -> str:
-    own = 0 if session.is_muted else 1
+    own = 1 if session.is_counted else 0
     others = {**numbers, session.counts_as: numbers[session.counts_as] - own}
     return SessionCounts(**others).line
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from rookery.delivery.interrupts import INTERRUPT_TIMEOUT_S, INTERRUPT_TRIES
 from rookery.model.errors import CommandRefused, KeysUnsure, RuntimeFailed
 from rookery.model.facts import KeysPressed, SessionId
-from rookery.model.keys import check_keys
+from rookery.model.keys import named_keys
 from rookery.model.lifecycle import Activity
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
@@ -41,12 +41,14 @@ async def press(context: Context, caller: Caller, params: KeysParams) -> Session
     """Press keys, whatever is on the screen, for instance to answer a dialog."""
     session = await target(context, caller, params.session, Need.OWN)
     require_alive(session)
-    check_keys(*params.keys)
+    # First of all: no name of a key helps in a session without a terminal.
+    terminal = context.runtime.terminal(session.id)
+    keys = named_keys(*params.keys)
     if await begin_acting(context, caller, lambda _: None):
         name = session.name
         raise KeysUnsure(f"rookery screen {name}. Then, if necessary:  rookery keys {name} KEY")
-    await context.runtime.terminal(session.id).press(*params.keys)
-    pressed = KeysPressed(session.id, " ".join(params.keys), caller.name)
+    await terminal.press(*keys)
+    pressed = KeysPressed(session.id, " ".join(keys), caller.name)
 
     def write(db: Connection) -> Session:
         context.journal.append(db, pressed)

@@ -135,10 +135,12 @@ def _why_not(db: Connection, session: SessionId, goal: Goal) -> str:
     if queued is None:
         why = ""
     elif flags.is_holding(db):
-        why = "; words for it are held (`rookery release` lets them go)"
+        why = "; messages for it are held (`rookery release` delivers them)"
+    elif now.status is Status.STARTING:
+        why = ""  # the message that waits is its prompt
     elif now.activity is not Activity.IDLE:
-        why = "; more words wait for it"
+        why = "; more messages wait for it"
     else:
         typed = queued.obstacle.removesuffix(".")
-        why = f"; words for it wait: {typed}" if typed else ""
+        why = f"; messages for it wait: {typed}" if typed else ""
     return f"{now.name} {doing(now)}{why}"

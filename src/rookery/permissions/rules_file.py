@@ -26,7 +26,7 @@ from rookery.model.errors import ConfigBroken
 from rookery.model.patterns import Pattern, compile_regex
 from rookery.model.rules import ASK_ALWAYS, DECISIONS, Decision, Rule
 from rookery.ports.clock import Clock
-from rookery.setting_errors import first_error
+from rookery.setting_errors import told_errors
 from rookery.store import valid_rules
 from rookery.store.database import Database
 
@@ -184,7 +184,8 @@ class RulesFile:
         try:
             version = read(self.path)
         except ConfigBroken as error:
-            return Reading(state, None, f"{error} {_consequence(self._valid)}")
+            why = " ".join(map(str, error.args))  # without blaming the configuration
+            return Reading(state, None, f"{why} {_consequence(self._valid)}")
         return Reading(state, version, "" if version else _missing(self.path, self._valid))
 
     def adopt(self, reading: Reading) -> None:
@@ -204,7 +205,8 @@ class RulesFile:
 def _consequence(valid: Version | None) -> str:
     if valid is None:
         return "No valid version is known: every call is asked about."
-    return f"The last valid version stays in force ({len(valid.rules)} rules)."
+    rules = f"{len(valid.rules)} rule{'' if len(valid.rules) == 1 else 's'}"
+    return f"Until that is mended, the last valid version applies ({rules})."
 
 
 def _missing(path: Path, valid: Version | None) -> str:
@@ -265,7 +267,7 @@ def parse(text: str, path: Path) -> Version:
     except tomllib.TOMLDecodeError as error:
         raise ConfigBroken(f"{path} is not TOML: {error}.") from error
     except ValidationError as error:
-        why = first_error(error, _Rules, see="The keys are in docs/reference/rules.md")
+        why = told_errors(error, _Rules, see="The keys are in docs/reference/rules.md")
         raise ConfigBroken(f"{path}: {why.removesuffix('.')}.") from error
     except RecursionError as error:
         raise ConfigBroken(f"{path} is nested too deep.") from error

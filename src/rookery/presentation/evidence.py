@@ -10,6 +10,9 @@ from rookery.model.reason_texts import with_last_output
 from rookery.presentation.ages import age
 from rookery.presentation.states import state_word
 
+#: Precedes the evidence for a session that has ended: it tells of the time before its end.
+LAST_REPORTS = "Its last reports:"
+
 NOTHING_REPORTED = "Nothing was reported yet."
 
 PANE_GONE = "It has no terminal: its pane is gone, so neither keys nor messages reach it."
@@ -31,8 +34,8 @@ def out_of_date(trouble: str) -> str:
 
 
 def rules_warning(problem: str) -> str:
-    """Return a warning that the current rules file is not in force."""
-    return f"The rules file is not in force. {problem}"
+    """Return a warning that the current rules file cannot be used."""
+    return f"The rules file cannot be used: {problem}"
 
 
 def certainty(evidence: EvidenceInfo) -> str:

@@ -9,10 +9,11 @@ from sqlite3 import Connection
 from uuid import uuid4
 
 from rookery.model.errors import CommandRefused, LimitReached, NameTaken
-from rookery.model.facts import SessionId, SessionRequested
+from rookery.model.facts import SessionId, SessionRequested, StartWaited
 from rookery.model.labels import checked_tags
 from rookery.model.messages import Handling
 from rookery.model.names import distinct, name_from, title_from
+from rookery.model.reason_texts import waits_for_place
 from rookery.model.sessions import (
     MAX_FIRST_PROMPT_CHARACTERS,
     TMUX,
@@ -33,28 +34,36 @@ def accept(
 ) -> Session:
     """Add a session row, and queue its first message."""
     owner = speaker.name
-    _require_room(db, plan)
+    has_place = _has_place(db, plan)
     _require_not_live(db, plan)
     session = _new_session(db, journal, plan, owner=owner)
     sessions.add(db, session, launch=_launch(plan))
     _enter_workspace(db, plan, session)
     journal.append(db, SessionRequested(session.id, owner))
+    if not has_place:
+        journal.append(db, StartWaited(session.id, waits_for_place(plan.limit)))
     if plan.words:
         # Messages that come before it is up are not joined to the prompt: its answer is wanted.
         write(db, journal, session.id, plan.words, speaker, handling=Handling(alone=True))
     return sessions.get(db, session.id)
 
 
-def _require_room(db: Connection, plan: StartPlan) -> None:
-    """Refuse a start beyond the limit. Raises ``LimitReached``."""
+def _has_place(db: Connection, plan: StartPlan) -> bool:
+    """Return whether a start is within the limit, or waits for its place.
+
+    Raises ``LimitReached`` if it is beyond the limit and must not wait.
+    """
     if plan.start.runtime == TMUX:
         if sessions.count_live(db, TMUX) >= plan.limit:
             raise LimitReached(f"{plan.limit}. End one, or raise limits.tmux_sessions.")
-    elif not plan.start.driving.queue and sessions.count_driven(db) >= plan.limit:
+        return True
+    has_place = sessions.count_driven(db) < plan.limit
+    if not has_place and not plan.start.driving.queue:
         raise LimitReached(
             f"{plan.limit} driven sessions. End one, raise limits.driven_sessions, or let it"
             " wait for its place:  --queue"
         )
+    return has_place
 
 
 def _new_session(db: Connection, journal: Journal, plan: StartPlan, *, owner: str) -> Session:

@@ -30,6 +30,7 @@ from rookery.model.facts import (
     WorkspaceReady,
 )
 from rookery.model.lifecycle import Status
+from rookery.model.reason_texts import waits_for_place
 from rookery.model.screens import tail
 from rookery.model.sessions import Session
 from rookery.ports.clock import Clock
@@ -212,8 +213,7 @@ class Supervisor:
         if not await self.database.peek(is_full) and await self.database.write(take_place):
             return False
         if not session.reason:
-            reason = f"it waits: {limit} driven sessions run, which is limits.driven_sessions"
-            waited = StartWaited(session.id, reason)
+            waited = StartWaited(session.id, waits_for_place(limit))
             await self.database.write(lambda db: self.journal.append(db, waited))
         return True
 

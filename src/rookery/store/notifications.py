@@ -160,10 +160,10 @@ def mutes(db: Connection, *, now: datetime) -> dict[SessionId, datetime | None]:
 def count_sessions(
     db: Connection, *, now: datetime, ended_after: datetime, among: Collection[str] | None
 ) -> SessionCounts:
-    """Count the sessions by what a person has to do about them, without muted ones."""
+    """Count the sessions by what a person has to do about them, without those left out."""
     found = {"waiting": 0, "failed": 0, "working": 0, "idle": 0}
     for each in counted(db, now=now, ended_after=ended_after):
-        if not each.is_muted and (among is None or each.id in among):
+        if each.is_counted and (among is None or each.id in among):
             found[each.counts_as] += 1
     return SessionCounts(**found)
 
@@ -178,7 +178,7 @@ class CountedSession:
     program: str  #: the name of its program in Rookery's tmux; empty if it is elsewhere
     state: str
     counts_as: str  #: a field of ``SessionCounts``
-    is_muted: bool
+    is_counted: bool  #: neither muted, nor hidden without needing a person
 
 
 def counted(db: Connection, *, now: datetime, ended_after: datetime) -> list[CountedSession]:
@@ -187,7 +187,7 @@ def counted(db: Connection, *, now: datetime, ended_after: datetime) -> list[Cou
     A failure that a person has seen, or that was resumed, does not count.
     """
     muted = mutes(db, now=now)
-    columns = "id, name, agent, runtime, tmux_session, activity, reason, status, since"
+    columns = "id, name, agent, runtime, tmux_session, activity, reason, status, since, hidden"
     rows = db.execute(
         f"select {columns} from sessions indexed by sessions_live where {LIVE}"
         f" union all select {columns} from sessions where ended_at > ? and status = 'failed'"
@@ -202,10 +202,15 @@ def counted(db: Connection, *, now: datetime, ended_after: datetime) -> list[Cou
             program=_program_of(row),
             state=row["activity"] or row["status"],
             counts_as=_count_of(row),
-            is_muted=row["id"] in muted,
+            is_counted=row["id"] not in muted and _is_listed(row),
         )
         for row in rows
     ]
+
+
+def _is_listed(row: Row) -> bool:
+    """Return whether lists show a session: it is not hidden, or needs a person."""
+    return not row["hidden"] or _count_of(row) == "waiting"
 
 
 def _program_of(row: Row) -> str:

@@ -137,10 +137,10 @@ class Board:
         return next(iter(self.requests.get(session, ())), None)
 
     def counts(self) -> dict[Standing, int]:
-        """Count the sessions that are not hidden, by standing."""
+        """Count the sessions that are not hidden, or need the user, by standing."""
         found = dict.fromkeys(Standing, 0)
         for each in self.sessions.values():
-            if not each.hidden:
+            if each.is_asking or not each.hidden:
                 found[standing(each)] += 1
         return found
 

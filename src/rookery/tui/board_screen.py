@@ -44,6 +44,10 @@ class CallDone(Message):
         self.then = then
 
 
+def _nothing(text: str) -> None:
+    pass
+
+
 class BoardScreen(Screen[None]):
     """The state of the main screen, and how its actions call the daemon."""
 
@@ -99,8 +103,12 @@ class BoardScreen(Screen[None]):
         command_line: str,
         work: Callable[[], T],
         done: Callable[[T], str],
+        failed: Callable[[str], None] = _nothing,
     ) -> None:
-        """Call the daemon in a thread; then show the text that ``done`` makes of the answer."""
+        """Call the daemon in a thread; then show the text that ``done`` makes of the answer.
+
+        An error is shown and given to ``failed``.
+        """
         self.say("…", command_line=command_line)
 
         def call() -> None:
@@ -109,6 +117,7 @@ class BoardScreen(Screen[None]):
             except RookeryError as error:
                 text = explained(error)
                 self.post_message(CallDone(lambda: self._fail(command_line, text)))
+                self.post_message(CallDone(lambda: failed(text)))
                 return
             self.post_message(CallDone(lambda: self._finish(command_line, done(result))))
 

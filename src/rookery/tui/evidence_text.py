@@ -8,6 +8,7 @@ from datetime import datetime
 from rookery.client.sessions import EvidenceInfo
 from rookery.presentation.ages import age
 from rookery.presentation.evidence import (
+    LAST_REPORTS,
     NOTHING_REPORTED,
     PANE_GONE,
     certainty,
@@ -29,6 +30,8 @@ def evidence_lines(evidence: EvidenceInfo, now: datetime, width: int) -> list[St
     for problem in _problems(evidence):
         lines += paragraph(problem, width, "failed")
     lines.append(line(""))
+    if session.ended_at and evidence.evidence:
+        lines.append(line(LAST_REPORTS))
     for each in evidence.evidence:
         detail = f"  ({one_line(each.detail)})" if each.detail else ""
         claim = Span(f"  {each.source:<12}{each.claim:<12}")

@@ -91,23 +91,37 @@ class SessionActions(BoardScreen):
         sessions = [*self.board.sessions.values()][::-1]
         folders = [self.setup.folder, *map(project_folder, sessions)]
         agent = sessions[0].agent if sessions else next(iter(self.setup.agents))
-        dialog = StartDialog(self.setup.agents, agent=agent, folders=[*dict.fromkeys(folders)])
-        self.app.push_screen(dialog, self._start)
+        dialog = StartDialog(
+            self.setup.agents,
+            agent=agent,
+            folders=[*dict.fromkeys(folders)],
+            start=lambda asked: self._start(dialog, asked),
+        )
+        self.app.push_screen(dialog)
 
-    def _start(self, asked: NewSession | None) -> None:
-        if asked is None:
-            return
+    def _start(self, dialog: StartDialog, asked: NewSession) -> None:
+        """Start a session; its dialog stays open, with what was typed, until it has started."""
         try:
-            command = asked.command
+            order = self._order(asked)
         except ValueError:
-            self.say("The command was not started: it has a quote that is not closed.")
+            dialog.tell_failure("The command has a quote that is not closed.")
             return
-        order = StartOrder(
+
+        def done(session: SessionInfo) -> str:
+            dialog.leave(None)
+            return self._started(session)
+
+        work = partial(start_session, self.daemon, order)
+        self.perform(asked.command_line, work, done, dialog.tell_failure)
+
+    def _order(self, asked: NewSession) -> StartOrder:
+        """Return the order of a start. Raises ``ValueError`` for an open quote."""
+        return StartOrder(
             agent=asked.agent,
             name=asked.name,
             project=str(Path(asked.project).expanduser().absolute()),
             prompt="" if asked.is_command else asked.prompt,
-            command=command,
+            command=asked.command,
             environment=dict(self.setup.environment),
             worktree=asked.worktree is not None,
             branch=asked.worktree or "",
@@ -115,8 +129,6 @@ class SessionActions(BoardScreen):
             runtime=asked.runtime or AUTO_RUNTIME,
             tags=list(asked.tags),
         )
-        work = partial(start_session, self.daemon, order)
-        self.perform(asked.command_line, work, self._started)
 
     def _started(self, session: SessionInfo) -> str:
         self.board.sessions[session.id] = read(ListedSession, session.json)

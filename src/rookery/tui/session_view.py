@@ -57,6 +57,7 @@ def what_it_does(session: ListedSession, extras: Extras, now: datetime) -> str:
     mark = "overlap · " if session.id in extras.overlaps else ""
     if pending and pending.missed:
         mark = "missed · "
+    mark = f"hidden · {mark}" if session.hidden else mark
     # The row already begins with the sign of an unread answer.
     return mark + one_line(" ".join(text.split())).removeprefix(f"{UNREAD} ")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from textual import on
@@ -18,8 +18,8 @@ from rookery.tui.command_lines import NewSession
 from rookery.tui.dialogs import Composer, composer
 from rookery.tui.keys import hints
 from rookery.tui.leavable_screen import LeavableScreen
-from rookery.tui.painting import LineBar
-from rookery.tui.styled import Span, line
+from rookery.tui.painting import LineBar, TextPane
+from rookery.tui.styled import Span, line, paragraph
 
 #: Values of the worktree field: no worktree, or one whose branch is named after the session.
 NO_WORKTREE, NAMED_WORKTREE = "", "+"
@@ -36,8 +36,11 @@ _LABELS = {
 }
 
 
-class StartDialog(LeavableScreen[NewSession | None]):
-    """Asks how to start a session; enter goes on to the next field."""
+class StartDialog(LeavableScreen[None]):
+    """Asks how to start a session; enter goes on to the next field.
+
+    It stays open until the session has started: a failed start must not lose the prompt.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "cancel"),
@@ -49,15 +52,25 @@ class StartDialog(LeavableScreen[NewSession | None]):
     ]
 
     def __init__(
-        self, agents: Mapping[str, Sequence[str]], *, agent: str, folders: Sequence[str]
+        self,
+        agents: Mapping[str, Sequence[str]],
+        *,
+        agent: str,
+        folders: Sequence[str],
+        start: Callable[[NewSession], None],
     ) -> None:
-        """Propose an agent; ``agents`` are those that can be started, with their runtimes."""
+        """Propose an agent; ``agents`` are those that can be started, with their runtimes.
+
+        ``start`` starts the session, and closes the dialog or calls ``tell_failure``.
+        """
         super().__init__()
         self._agents, self._agent, self._folders = agents, agent, folders
+        self._start, self._is_starting = start, False
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield LineBar(id="dialog-title")
+            yield TextPane(id="dialog-about", follows=False)
             for name, line_input in self._fields().items():
                 with Horizontal(classes="field"):
                     yield LineBar(id=f"label-{name}")
@@ -90,6 +103,7 @@ class StartDialog(LeavableScreen[NewSession | None]):
         self.query_one("#dialog-title", LineBar).show(line("New session", "heading"))
         keys = hints(("enter", "next, then start"), ("tab", "field"), ("esc", "cancel"))
         self.query_one("#dialog-keys", LineBar).show(keys)
+        self.query_one("#dialog-about", TextPane).display = False
         self._offer_runtimes()
         self.query_one(Composer).focus()
 
@@ -105,21 +119,35 @@ class StartDialog(LeavableScreen[NewSession | None]):
         self.focus_next()
 
     def on_composer_text_written(self, message: Composer.TextWritten) -> None:
+        if not self._is_starting:
+            self._is_starting = True
+            self._start(self._filled_in(message.text))
+
+    def tell_failure(self, text: str) -> None:
+        """Show why the session was not started, and let the user try again."""
+        if not self.is_current:
+            return
+        self._is_starting = False
+        about = self.query_one("#dialog-about", TextPane)
+        width = self.query_one(Vertical).content_size.width
+        lines = [*paragraph(text, width, "failed"), line("")]
+        about.display, about.styles.height = True, len(lines)
+        about.show(lambda width: lines, from_start=True)
+
+    def _filled_in(self, prompt: str) -> NewSession:
         worktree = self._value("worktree")
         # A profile names its agent: the form's own proposal must not override that.
         agent, profile = self._value("agent"), self._value("profile")
         runtime = self._value("runtime")
-        self.leave(
-            NewSession(
-                agent="" if profile and agent == self._agent else agent,
-                project=self._value("folder") or ".",
-                name=self._value("new-name"),
-                prompt=message.text.strip(),
-                profile=profile,
-                runtime="" if runtime == AUTO_RUNTIME else runtime,
-                tags=tuple(self._value("tags").replace(",", " ").split()),
-                worktree=None if worktree == NO_WORKTREE else worktree.strip(NAMED_WORKTREE),
-            )
+        return NewSession(
+            agent="" if profile and agent == self._agent else agent,
+            project=self._value("folder") or ".",
+            name=self._value("new-name"),
+            prompt=prompt.strip(),
+            profile=profile,
+            runtime="" if runtime == AUTO_RUNTIME else runtime,
+            tags=tuple(self._value("tags").replace(",", " ").split()),
+            worktree=None if worktree == NO_WORKTREE else worktree.strip(NAMED_WORKTREE),
         )
 
     def _value(self, name: str) -> str:

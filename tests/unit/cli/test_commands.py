@@ -320,6 +320,10 @@ def test_what_becomes_of_an_urgent_message_is_said(
         ({}, "a is idle."),
         ({"reason": "failed"}, "a is idle; its last turn failed."),
         ({"reason": "interrupted"}, "a is idle (interrupted)."),
+        (
+            {"status": "starting", "activity": None, "reason": "it waits for a place: full"},
+            "a waits for a place: full.",
+        ),
     ],
 )
 def test_how_a_session_is_fits_one_line(known: dict[str, Any], said: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from rookery.cli.conversation import ConversationPrinter
 from rookery.client.decoding import read
 from rookery.client.turns import TurnsInfo
+from rookery.model.messages import EXPIRY
 from rookery.presentation.tool_lines import tool_line
 from tests.support.cli import Scripted, made, typed
 
@@ -159,3 +160,35 @@ def test_only_a_terminal_reports_what_was_seen(
 
     seen = [given for path, given in client.asked if path[-1] == "seen"]
     assert seen == [{"until": "2026-11-18T12:00:05+00:00"}] * marks
+
+
+def test_the_last_turns_of_a_whole_conversation_may_be_of_earlier_sessions(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = {**talk(turn(1, "One."), turn(2, "Two.")), "session": made("old", continues=None)}
+    second = {**talk(turn(1, "Three.")), "session": made("api", continues="old")}
+
+    def asked(*words: str) -> list[object]:
+        client = Scripted(sessions=[second, first])
+        assert not typed(monkeypatch, client, "output", "api", "--whole", *words)
+        return [query["last"] for path, query in client.asked if path[-1] == "turns"]
+
+    assert asked() == [200, 200]
+    assert "One." in capsys.readouterr().out
+    assert asked("--last", "3") == [3, 2]
+    assert asked("--last", "1", "--json") == [1]
+
+
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [(EXPIRY, "expired before it could be sent"), ("person", "withdrawn")],
+)
+def test_an_expired_message_is_told_in_the_words_of_the_inbox(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], by: str, said: str
+) -> None:
+    unheard = {"words": "Ship it", "step": "withdrawn", "withdrawn_by": by}
+    client = Scripted(sessions={**talk(turn(1, "Done.")), "unheard": [unheard]})
+
+    assert not typed(monkeypatch, client, "output", "api")
+
+    assert f"❯ Ship it  ({said})" in capsys.readouterr().out

@@ -163,3 +163,23 @@ def test_agents_words_stay_as_they_are(capsys: pytest.CaptureFixture[str]) -> No
     told = capsys.readouterr()
     assert told.out == f"{words}\n"
     assert told.err == f"rookery: {words}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["answer"], "Give an answer:  rookery answer [REQUEST] ANSWER..."),
+        (["completion"], "Give one of: bash, zsh, fish."),
+        (["wait", "a", "--count", "2"], "--count is 2, but only 1 session is named."),
+        (["deny", "api", "not now"], "A reason needs an option:  --reason 'not now'"),
+    ],
+)
+def test_a_usage_error_is_one_line_in_plain_words(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    said: str,
+) -> None:
+    assert typed(monkeypatch, Refusing(), *words) == 2
+
+    assert capsys.readouterr().err.splitlines()[0] == f"rookery: {said}"

@@ -158,3 +158,15 @@ def test_an_unknown_command_is_told_what_may_be_meant(
 ) -> None:
     assert typed(monkeypatch, Scripted(), word) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("group", ["token", "daemon", "workspace", "hooks", "notify"])
+def test_a_group_without_a_command_prints_its_help(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], group: str
+) -> None:
+    assert not typed(monkeypatch, Scripted(), group)
+
+    told = capsys.readouterr()
+    assert told.out.startswith(f"Usage: rookery {group} [OPTIONS] COMMAND [ARGS]...\n")
+    assert "Examples:" in told.out
+    assert told.err == ""

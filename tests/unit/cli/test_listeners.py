@@ -196,7 +196,7 @@ def test_one_way_of_counting_is_enough() -> None:
 def test_more_than_are_named_cannot_be_waited_for() -> None:
     enough = WaitGoal(every=False, some=False, number=3)
 
-    with pytest.raises(BadInput, match="--count is 3, but only 2 are named"):
+    with pytest.raises(BadInput, match="--count is 3, but only 2 sessions are named"):
         enough.of(["a", "b"], otherwise="all")
     assert enough.of(["a", "b", "c"], otherwise="all") == 3
 

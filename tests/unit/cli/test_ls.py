@@ -50,10 +50,14 @@ def test_ended_sessions_are_listed_only_on_request(ls: Any) -> None:  # noqa: AN
     assert [query for _, query in (*usual.asked, *all_of_them.asked)] == [{}, {"all": True}]
 
 
-def test_a_misspelt_agent_is_told_which_may_be_meant(ls: Any) -> None:  # noqa: ANN401
-    told = ls(listing(made("a")), "--agent", "clude")
+def test_a_misspelt_agent_is_told_which_may_be_meant(
+    ls: Any,  # noqa: ANN401
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert typed(monkeypatch, listing(made("a")), "ls", "--agent", "clude") == 2
 
-    assert told == "No session has the agent clude. Did you mean claude?\n"
+    assert capsys.readouterr().err == "rookery: Unknown agent: 'clude'. Did you mean claude?\n"
     assert "No session matches" in ls(listing(made("a")), "--agent", "claude")
 
 
@@ -186,3 +190,16 @@ def test_a_changed_configuration_is_named(
     typed(monkeypatch, listing(made("a"), config_note="config.toml has changed."), "ls")
 
     assert "config.toml has changed." in capsys.readouterr().err
+
+
+def test_an_unknown_agent_is_refused_with_the_names_of_all(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = listing(made("a", agent="goose"))
+
+    assert typed(monkeypatch, listed, "ls", "--agent", "nosuch") == 2
+
+    said = capsys.readouterr().err
+    assert said.startswith("rookery: Unknown agent: 'nosuch'. There are: claude, codex, demo,")
+    assert "goose" in said
+    assert not typed(monkeypatch, listed, "ls", "--agent", "goose")

@@ -289,3 +289,72 @@ def test_whoever_needs_a_person_where_there_is_none_ends_with_its_own_exit_code(
     ended = " The session was ended." if is_run else ""
     assert f"rookery: api waits for you: May it?{ended}\n" in capsys.readouterr().err
     assert daemon.ended is is_run
+
+
+class Crashing(Starting):
+    """A client whose daemon starts sessions that fail in their first turn."""
+
+    def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+        answer = super().get(*path, **query)
+        failed = {"status": "failed", "activity": None, "reason": "its program crashed"}
+        if path[-1] == "turns":
+            return {**answer, "session": {**answer["session"], **failed}}
+        return {**answer, **failed} if "name" in answer else answer
+
+    post = get
+
+
+@pytest.mark.parametrize(
+    ("client", "said"),
+    [
+        (Crashing, "rookery: The turn failed.\napi failed: its program crashed\n"),
+        (Starting, "rookery: The turn failed.\napi is idle"),
+    ],
+)
+def test_a_failed_turn_without_an_answer_is_told_before_the_reason_of_the_session(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    client: type[Starting],
+    said: str,
+) -> None:
+    daemon = client()
+    daemon.how, daemon.answer = "failed", ""
+    monkeypatch.setattr("sys.stdin", _Pipe())
+
+    typed(monkeypatch, daemon, "start", "demo", "--wait", "crash:")
+
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("start", "-P", "fast"), ("run", "--profile", "fast")])
+def test_an_agent_named_beside_a_profile_does_not_become_a_part_of_the_prompt(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    daemon: Starting,
+    tmp_path: Path,
+    words: tuple[str, ...],
+) -> None:
+    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+    settings = find_home(os.environ).settings
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('[profiles.fast]\nagent = "demo"\n')
+
+    assert typed(monkeypatch, daemon, *words, "codex", "fix it") == 2
+
+    assert daemon.asked == []
+    assert capsys.readouterr().err == (
+        "rookery: The profile fast starts demo, not codex. Leave out codex, or leave out"
+        " --profile. If it belongs to the prompt, put the prompt in quotes.\n"
+    )
+    assert not typed(monkeypatch, daemon, *words, "demo", "fix it")
+    assert daemon.order["prompt"] == "fix it"
+
+
+def test_a_quoted_prompt_may_begin_with_the_name_of_another_agent_than_the_profile(
+    monkeypatch: pytest.MonkeyPatch, daemon: Starting, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+
+    assert not typed(monkeypatch, daemon, "start", "-P", "fast", "codex is here")
+
+    assert daemon.order["prompt"] == "codex is here"

@@ -104,6 +104,8 @@ REMARKS = (
         (WORKING, facts.SessionStarted(S), WORKING),
         (WORKING, facts.InputAsked(S, "permission", "May it?"), ASKING),
         (WORKING, facts.TurnEnded(S), IDLE),
+        # Its end follows, and says why: it is never shown as idle.
+        (WORKING, facts.TurnEnded(S, "", "failed", fails_session=True), WORKING),
         (WORKING, facts.TurnEnded(S, "", "interrupted"), INTERRUPTED),
         (WORKING, facts.EndRequested(S, "anna"), CLOSING),
         (ASKED, facts.SessionStarted(S), IDLE),

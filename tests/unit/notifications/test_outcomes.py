@@ -227,3 +227,21 @@ def test_counts_leave_out_muted_sessions_and_forget_failures(observer: Observer)
     observer.clock.advance(3_700)
 
     assert (calm, both, muted, line()) == ("", "1 wait · 1 failed", "1 failed", "1 wait")
+
+
+def test_counts_leave_out_hidden_sessions_until_they_need_their_person(
+    observer: Observer,
+) -> None:
+    def line() -> str:
+        at = observer.clock.now()
+        after = at - timedelta(hours=1)
+        found = notifications.count_sessions(observer.db, now=at, ended_after=after, among=None)
+        return found.line
+
+    for session in (ANNA, WORKER):
+        observer.happen(facts.SessionHidden(session))
+    observer.happen(facts.SessionEnded(WORKER, "signal 9", "failed"))
+    failed = line()
+    observer.happen(facts.InputAsked(ANNA, "permission", "May it?"))
+
+    assert (failed, line()) == ("", "1 wait")

@@ -21,7 +21,7 @@ def counted(
         program=f"rk_{name}" if program is None else program,
         state=state,
         counts_as=counts.get(state, "idle"),
-        is_muted=muted,
+        is_counted=not muted,
     )
 
 

@@ -5,6 +5,7 @@ import pytest
 from rookery.client.decoding import read
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import SessionList
+from rookery.presentation.states import Standing
 from rookery.tui.board import Board, BoardHeading, BoardSession, BoardView, Grouping
 from tests.support.cli import made
 
@@ -150,6 +151,12 @@ def test_a_view_and_hidden_sessions() -> None:
     }
     it.shows_hidden = True
     assert "away" in shown(it)
+
+
+def test_hidden_sessions_are_counted_only_while_they_need_the_user() -> None:
+    it = board(made("asks", activity="question", hidden=True), made("away", hidden=True))
+
+    assert (it.counts()[Standing.NEEDS_YOU], it.counts()[Standing.IDLE]) == (1, 0)
 
 
 def test_the_next_unread_session_is_found_also_before_the_selected_one() -> None:

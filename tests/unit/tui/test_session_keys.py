@@ -7,7 +7,8 @@ import pytest
 
 from rookery.model.errors import Answered, RuntimeFailed
 from rookery.tui.command_lines import NewSession
-from rookery.tui.dialogs import TextDialog
+from rookery.tui.dialogs import Composer, TextDialog
+from rookery.tui.start_dialog import StartDialog
 from rookery.tui.threads import LiveThreads
 from tests.support.tui import FakeDaemon, shown
 
@@ -152,12 +153,44 @@ def test_the_command_of_a_new_session_names_its_profile_and_tags() -> None:
     assert asked.command_line == f"rookery start {options}"
 
 
+async def test_a_form_whose_start_fails_stays_open_with_its_fields_and_the_whole_error(
+    daemon: FakeDaemon,
+) -> None:
+    why = "The project is not an existing folder: /nonexist" + " and more" * 10 + " to the end."
+    async with shown(daemon) as tui:
+        tui.daemon.answers["sessions",] = Answered("project-unknown", why)
+        await tui.press("n", *"Fix it", "enter")
+        await tui.until(lambda: "to the end." in tui.text)
+        assert "New session" in tui.text
+        assert "Fix it" in tui.text
+
+        tui.daemon.answers["sessions",] = FakeDaemon().add("fresh")
+        await tui.press("enter")
+        await tui.shows("Started fresh.")
+        assert "New session" not in tui.text
+
+    assert [body["prompt"] for _, body in daemon.posted] == ["Fix it", "Fix it"]
+
+
+async def test_enter_pressed_twice_in_the_form_starts_one_session(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        tui.daemon.answers["sessions",] = FakeDaemon().add("fresh")
+        await tui.press("n")
+        dialog = tui.app.screen
+        assert isinstance(dialog, StartDialog)
+        for _ in range(2):
+            dialog.on_composer_text_written(Composer.TextWritten("Fix it"))
+        await tui.shows("Started fresh.")
+
+    assert len(daemon.posted) == 1
+
+
 async def test_a_command_is_started_word_by_word(daemon: FakeDaemon) -> None:
     daemon.add("last", agent="shell")
     async with shown(daemon) as tui:
         await tui.press("n", *"ls 'a b", "enter")
-        await tui.shows("it has a quote that is not closed.")
-        await tui.press("n", *"ls 'a b'", "enter")
+        await tui.shows("The command has a quote that is not closed.")
+        await tui.press("'", "enter")
         await tui.until(lambda: daemon.posted)
 
         (_, body), *_ = daemon.posted

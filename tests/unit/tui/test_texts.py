@@ -9,13 +9,14 @@ from rookery.client.listeners import ListenersInfo
 from rookery.client.live_views import ConversationInfo
 from rookery.client.permissions import RequestInfo
 from rookery.client.relays import RelayInfo
-from rookery.client.sessions import ListedSession, PendingInfo
+from rookery.client.sessions import EvidenceInfo, ListedSession, PendingInfo
 from rookery.presentation.cells import cells, cut, cut_left, fitted, wrapped
 from rookery.tui import command_lines
 from rookery.tui.answering import AnswerDraft
 from rookery.tui.board import BoardSession
 from rookery.tui.command_lines import NewSession
 from rookery.tui.conversation_text import conversation_lines, last_answer
+from rookery.tui.evidence_text import evidence_lines
 from rookery.tui.graph_text import graph_lines
 from rookery.tui.preview import ShownRequest, deadline_text
 from rookery.tui.request_text import answer_keys, request_lines
@@ -92,6 +93,23 @@ def test_a_request_that_was_not_answered_in_time_is_marked() -> None:
     assert what_it_does(it, Extras(), NOW) == "Done."  # its sign says that it is unread
     missed = Extras(pending={"a": PendingInfo(missed=1)})
     assert what_it_does(it, missed, NOW) == "missed · Done."
+
+
+def test_a_hidden_session_is_marked_where_it_is_listed() -> None:
+    it = session("a", last_answer="Done.", hidden=True)
+
+    assert what_it_does(it, Extras(), NOW) == "hidden · Done."
+
+
+def test_the_evidence_of_an_ended_session_is_what_it_last_reported() -> None:
+    seen = {"source": "hook", "claim": "working", "at": AT, "detail": "SessionEnd"}
+
+    def told(**known: object) -> str:
+        evidence = {"session": made("a", **known), "evidence": [seen], "has_terminal": True}
+        return text_of(evidence_lines(read(EvidenceInfo, evidence), NOW, 80))
+
+    assert "Its last reports:" in told(status="failed", activity=None, ended_at=AT)
+    assert "Its last reports:" not in told()
 
 
 def test_a_session_that_changes_the_files_of_another_is_marked() -> None:
