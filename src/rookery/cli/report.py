@@ -28,7 +28,7 @@ from rookery.client.daemon import show_status
 from rookery.client.sessions import SessionInfo, show_evidence, wait_for_session
 from rookery.client.turns import TurnInfo, show_turns
 from rookery.model.errors import Answered
-from rookery.model.reason_texts import WAITS_FOR_PLACE, first_line, with_last_output
+from rookery.model.reason_texts import first_line, with_last_output
 from rookery.presentation.activity import running_on
 from rookery.presentation.next_steps import watch_command
 from rookery.presentation.states import ended_by, state_word
@@ -149,8 +149,8 @@ def summary(daemon: Client, session: SessionInfo) -> str:
         return f"{name} waits for your answer: {asked}  {how}"
     if session.has_failed_turn:
         does = "is idle; its last turn failed."
-    elif reason.startswith(WAITS_FOR_PLACE):
-        does = as_sentence(reason.removeprefix("it "))
+    elif session.status == "starting" and reason:  # it waits for a place or for its worktree
+        does = f"is starting: {as_sentence(reason)}"
     elif ended := ended_by(session):
         does = f"was {with_names_from(ended, daemon)}."
     else:

@@ -5,15 +5,12 @@ from __future__ import annotations
 #: Introduces the last screen of a program that has exited, below the reason of its end.
 SCREEN_AT_END = "its screen ended with:"
 
-#: Begins the reason of a start that waits.
-WAITS_FOR_PLACE = "it waits for a place"
-
 
 def waits_for_place(limit: int) -> str:
     """Return why a start waits at the limit of driven sessions, and what to do."""
     live = "1 driven session is" if limit == 1 else f"{limit} driven sessions are"
     return (
-        f"{WAITS_FOR_PLACE}: {live} live, which is limits.driven_sessions."
+        f"it waits for a place: {live} live, which is limits.driven_sessions."
         " End one, also an idle one, to free a place"
     )
 

@@ -322,7 +322,7 @@ def test_what_becomes_of_an_urgent_message_is_said(
         ({"reason": "interrupted"}, "a is idle (interrupted)."),
         (
             {"status": "starting", "activity": None, "reason": "it waits for a place: full"},
-            "a waits for a place: full.",
+            "a is starting: it waits for a place: full.",
         ),
     ],
 )
