@@ -6,7 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rookery.drivers.events import EventEntry, TextAdded, ThoughtAdded, ToolBegan, ToolEnded
+from rookery.drivers.events import (
+    Event,
+    EventEntry,
+    TextAdded,
+    ThoughtAdded,
+    ToolBegan,
+    ToolEnded,
+)
 from rookery.model.blocks import Block, BlockKind
 from rookery.model.facts import SessionId, ToolCalled, ToolUsed
 from rookery.ports.sightings import Reported, TextsReported
@@ -64,9 +71,9 @@ def test_a_report_has_a_limited_number_of_texts(monkeypatch: pytest.MonkeyPatch)
 def test_a_call_and_why_it_failed_have_the_same_id() -> None:
     began = ToolBegan("c1", "Bash", {"command": "ls /x"})
     ended = ToolEnded("c1", "Bash", "ls: no such file\n/x", failed=True)
+    happened: list[Event] = [began, ended, ToolEnded("c2", "Bash", "ok")]
     entries = [
-        EventEntry(number, NOON.isoformat(), event)
-        for number, event in enumerate((began, ended, ToolEnded("c2", "Bash", "ok")), 1)
+        EventEntry(number, NOON.isoformat(), event) for number, event in enumerate(happened, 1)
     ]
 
     told = [
