@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeGuard, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -36,6 +36,9 @@ _MUST_BE: Mapping[str, str] = {
 MAX_VALUE_CHARACTERS = 60
 
 
+#: Precedes the keys that there are.
+LISTED = "There are: "
+
 #: Errors of one file that are told.
 MAX_TOLD = 8
 
@@ -43,12 +46,21 @@ MAX_TOLD = 8
 def told_errors(error: ValidationError, model: type[BaseModel], *, see: str) -> str:
     """Return what is wrong; ``see`` tells where all keys of the ``model`` are listed."""
     errors = error.errors()
-    told = [_told(each, model, see=see) for each in errors[:MAX_TOLD]]
+    told = [*dict.fromkeys(_told(each, model, see=see) for each in errors[:MAX_TOLD])]
     more = [f"{len(errors) - MAX_TOLD} more errors"] if len(errors) > MAX_TOLD else []
     if len(told) == 1:
         return told[0]
-    sentences = (each if each.endswith((".", "?")) else f"{each}." for each in told + more)
-    return " Also: ".join(sentences)
+    sentences = [each if each.endswith((".", "?")) else f"{each}." for each in told + more]
+    return " Also: ".join(_each_list_once(sentences))
+
+
+def _each_list_once(sentences: Iterable[str]) -> Iterator[str]:
+    """Yield sentences; a list of the keys of a table is left out where it was told before."""
+    told = set[str]()
+    for each in sentences:
+        error, sign, keys = each.partition(LISTED)
+        yield error.rstrip() if keys in told else f"{error}{sign}{keys}"
+        told.update(filter(None, [keys]))
 
 
 def _told(error: ErrorDetails, model: type[BaseModel], *, see: str) -> str:
@@ -56,7 +68,7 @@ def _told(error: ErrorDetails, model: type[BaseModel], *, see: str) -> str:
     key = ".".join((*parents, last))
     if error["type"] == "extra_forbidden":
         keys = _keys_at(model, parents)
-        listed = f"There are: {', '.join(keys)}." if keys else see
+        listed = f"{LISTED}{', '.join(keys)}." if keys else see
         return f"there is no key '{key}'. {did_you_mean(last, keys) or listed}"
     if error["type"] == "missing":
         return f"'{key}' is missing. {see}"

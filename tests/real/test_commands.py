@@ -226,6 +226,19 @@ def test_a_turn_that_fails_is_told_by_words_and_exit_code(rookery: Rookery) -> N
 
 
 @pytest.mark.spec("I5")
+def test_a_driven_session_that_crashes_is_told_as_failed_not_as_idle(
+    rookery: Rookery,
+) -> None:
+    words = ("start", "demo", "--runtime", "acp", "-n", "worker", "--wait", "crash:")
+
+    started = rookery.run(*words)
+
+    assert started.returncode == 1
+    assert "worker failed: its program was killed by SIGKILL" in started.stderr
+    assert "idle" not in started.stderr
+
+
+@pytest.mark.spec("I5")
 def test_output_says_that_an_agent_waits_for_its_person(rookery: Rookery) -> None:
     rookery.start("worker")
     rookery.send("worker", REMOVE)

@@ -124,7 +124,7 @@ def test_an_unknown_key_is_told_which_one_may_be_meant(path: Path, text: str, ke
 
 
 def test_all_errors_of_a_file_are_told_at_once(path: Path) -> None:
-    text = "[limits]\nstart_dedline = 5\nstart_deadline = 0\n[http]\nprot = 1\n"
+    text = "[limits]\nstart_dedline = 5\nstart_deadline = 0\n[http]\nx = 1\nyy = 1\n"
 
     with pytest.raises(ConfigBroken) as broken:
         load(write(path, text))
@@ -132,7 +132,8 @@ def test_all_errors_of_a_file_are_told_at_once(path: Path) -> None:
     assert str(broken.value).endswith(
         "'limits.start_deadline' must be more than 0.0, not 0."
         " Also: there is no key 'limits.start_dedline'. Did you mean start_deadline?"
-        " Also: there is no key 'http.prot'. Did you mean port?"
+        " Also: there is no key 'http.x'. There are: enabled, port."
+        " Also: there is no key 'http.yy'."
     )
 
 

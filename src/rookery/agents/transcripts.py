@@ -29,7 +29,13 @@ def read_line(agent: str, line: bytes) -> TranscriptEntry | None:
         return None
     if at.tzinfo is None:
         return None
-    passages = tuple(Passage(at, kind, text) for kind, text in texts if text)
+    passages = tuple(
+        Passage(at, "result", text, failed=True)
+        if kind == "failure"
+        else Passage(at, kind, text)
+        for kind, text in texts
+        if text
+    )
     # Only some agents give a line an id. A later line with the same id replaces this line, even
     # if its texts are blank. So an entry may have no passages.
     id_ = parsed.get("id")

@@ -15,7 +15,7 @@ from rookery.client.turns import ToolCallInfo, TurnInfo, TurnsInfo, Undelivered
 from rookery.model.messages import EXPIRY
 from rookery.model.reason_texts import first_line, in_one_line
 from rookery.presentation.cells import cut
-from rookery.presentation.denials import denial
+from rookery.presentation.denials import call_problem
 from rookery.presentation.texts import plain
 from rookery.presentation.tool_lines import tool_line
 from rookery.presentation.turns import outcome_note
@@ -41,7 +41,8 @@ class ConversationPrinter:
     _prompted: set[int] = field(default_factory=set)  #: turns whose prompts were printed
     _answered: set[int] = field(default_factory=set)
     _last_call: int = 0
-    _denied: set[int] = field(default_factory=set)  #: calls that were printed as denied
+    #: calls that were printed as denied or failed
+    _marked: set[int] = field(default_factory=set)
 
     def show(self, conversation: TurnsInfo) -> None:
         """Print the prompts, calls and answers that were not printed before."""
@@ -59,14 +60,14 @@ class ConversationPrinter:
 
     def _show_calls(self, calls: Iterable[ToolCallInfo]) -> None:
         for call in calls:
-            is_denied = bool(call.denied_by) and call.number not in self._denied
+            note = in_one_line(call_problem(call.denied_by, call.rule, call.failure))
+            is_marked_now = bool(note) and call.number not in self._marked
             is_new = call.number > self._last_call
-            if not (is_new or is_denied):
+            if not (is_new or is_marked_now):
                 continue
-            note = in_one_line(denial(call.denied_by, call.rule))
             if note:
-                self._denied.add(call.number)
-            line = tool_line(call.tool, call.argument, denied=note, is_full=self.is_full)
+                self._marked.add(call.number)
+            line = tool_line(call.tool, call.argument, problem=note, is_full=self.is_full)
             self._last_call = max(call.number, self._last_call)
             styled = click.style(line, fg="red") if note else click.style(line, dim=True)
             click.echo(styled if is_colourful() else line)

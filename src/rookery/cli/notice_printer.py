@@ -95,7 +95,7 @@ class NoticePrinter:
             case DeniedNotice():
                 self._head(notice)
                 denied = with_names_from(denial(notice.by, notice.rule), self.daemon)
-                line = tool_line(notice.tool, notice.argument, denied=denied)
+                line = tool_line(notice.tool, notice.argument, problem=denied)
                 say(_line(line, MAX_TOOL_CELLS))
             case AsksNotice():
                 self._tell_asked(notice)

@@ -21,6 +21,7 @@ class PassageInfo(DaemonAnswer, frozen=True):
     text: str = ""
     denied_by: str = ""
     rule: str = ""
+    failed: bool = False
 
 
 class ConversationInfo(DaemonAnswer, frozen=True):

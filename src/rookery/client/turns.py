@@ -24,6 +24,7 @@ class ToolCallInfo(DaemonAnswer, frozen=True):
     argument: str = ""
     denied_by: str = ""  #: empty if it was not denied
     rule: str = ""
+    failure: str = ""  #: empty if it is not known to have failed
 
 
 class MessageProgress(DaemonAnswer, frozen=True):

@@ -208,6 +208,7 @@ class ToolCalled(_Fact, frozen=True):
 
     tool: str
     argument: str = ""  #: such as its command or its file; bounded
+    call_id: str = ""  #: the agent's own id of the call, if it reports one
 
 
 class ToolUsed(_Fact, frozen=True):
@@ -216,6 +217,7 @@ class ToolUsed(_Fact, frozen=True):
     subagent: str = ""  #: the id of the subagent that used it, if any
     call_id: str = ""  #: the agent's own id of the call, if it reports one
     folder: str = ""  #: the folder that it ran in, if the agent reports it
+    failure: str = ""  #: why it failed, in one line; empty if it is not known to have failed
 
 
 #: The event of a ``Noted`` that says that a driven agent has reported nothing for a while.

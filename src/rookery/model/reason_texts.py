@@ -35,6 +35,15 @@ def with_last_output(reason: str) -> str:
     return f"{first_line(reason)}: {said[-1]}" if said else first_line(reason)
 
 
+#: Characters of a tool's error that are kept as the reason of its failure.
+MAX_FAILURE_CHARACTERS = 200
+
+
+def failure_text(error: str) -> str:
+    """Return why a tool call failed, in one line, from the beginning of its error."""
+    return in_one_line(error[: 2 * MAX_FAILURE_CHARACTERS])[:MAX_FAILURE_CHARACTERS] or "failed"
+
+
 def in_one_line(text: str) -> str:
     """Return a text in one line, with a symbol for each line break.
 

@@ -55,6 +55,7 @@ def passages_of(found: Sequence[StoredBlock], denials: Iterable[Decided]) -> lis
         if call := marked.get(each.number):
             told = f"{call.tool} {text}".rstrip()
             passages.append(Passage(each.at, "call", told, call.denied_by, call.rule))
-        elif text:
-            passages.append(Passage(each.at, "result", text))
+        elif text or each.failed:
+            result = text or "failed"
+            passages.append(Passage(each.at, "result", result, failed=each.failed))
     return passages

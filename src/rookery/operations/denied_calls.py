@@ -1,8 +1,8 @@
-"""Mark the tool calls that were denied, and by whom or what. Pure."""
+"""Mark the tool calls that were denied, by whom or what, and those that failed. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rookery.agents.shared.tool_arguments import argument_of
@@ -30,6 +30,11 @@ def mark_calls(calls: Sequence[ToolCall], denials: Iterable[Decided]) -> list[To
             place = (exact or places)[-1]
             marked[place] = replace(marked[place], denied_by=denied.by, rule=denied.rule)
     return marked
+
+
+def mark_failures(calls: Iterable[ToolCall], failures: Mapping[str, str]) -> list[ToolCall]:
+    """Return calls in their order, with why they failed; ``failures`` are by the calls' ids."""
+    return [replace(each, failure=failures.get(each.call_id, "")) for each in calls]
 
 
 def mark_passages(passages: Sequence[Passage], denials: Iterable[Decided]) -> list[Passage]:

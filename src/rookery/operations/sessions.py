@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -24,23 +24,26 @@ from rookery.model.sessions import Session, Turn
 from rookery.operations.access import reach, target
 from rookery.operations.config_changes import config_note
 from rookery.operations.context import Caller, Context
-from rookery.operations.denied_calls import mark_calls
 from rookery.operations.idempotency import once
 from rookery.operations.long_poll import until
 from rookery.operations.lost_sessions import count_lost
 from rookery.operations.operation import Nothing, OfSession, Params
+from rookery.operations.turn_calls import calls_since
 from rookery.permissions.project_files import in_thread
 from rookery.presentation.states import does, status_word
 from rookery.sessions import commands
-from rookery.store import audit, backlog, current_sessions, flags, overlaps, tool_calls, turns
+from rookery.store import (
+    backlog,
+    current_sessions,
+    flags,
+    overlaps,
+    turns,
+)
 from rookery.store import dialogs as stored_dialogs
 from rookery.store import sessions as stored_sessions
 from rookery.store.dialogs import PendingRequest
 from rookery.store.tool_calls import ToolCall
 from rookery.tracking.git_branches import branches_of
-
-#: Tool calls that are listed at once; earlier ones are left out.
-MAX_TOOL_CALLS = 5_000
 
 #: Sessions that may be requested by their ids at once.
 MAX_IDS = 1_000
@@ -219,17 +222,10 @@ async def show_turns(context: Context, caller: Caller, params: TurnsParams) -> T
             turns=last_turns,
             count=turns.count_ended(db, session.id),
             unheard=backlog.unheard(db, session.id),
-            tools=_calls(db, session.id, last_turns) if params.tools else [],
+            tools=calls_since(db, session.id, last_turns) if params.tools else [],
         )
 
     return await context.database.read(read)
-
-
-def _calls(db: Connection, session: SessionId, of_turns: Sequence[Turn]) -> list[ToolCall]:
-    """Return the tool calls from the first of some turns on."""
-    first = of_turns[0].number if of_turns else 0
-    calls = tool_calls.since(db, session, turn=first, limit=MAX_TOOL_CALLS)
-    return mark_calls(calls, audit.denied_since(db, session, calls[0].at)) if calls else []
 
 
 async def _await_turns(

@@ -15,7 +15,8 @@ from rookery.model.sessions import NativeId
 Kind: TypeAlias = Literal["prompt", "words", "call", "result", "error", "interruption"]
 
 Line: TypeAlias = Any  #: the JSON of one line
-PassageTexts: TypeAlias = Iterator[tuple[Kind, str]]
+#: ``failure``: the result of a call that failed.
+PassageTexts: TypeAlias = Iterator[tuple[Kind | Literal["failure"], str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Passage:
     text: str
     denied_by: str = ""  #: of a call: who or what denied it, as Rookery recorded it
     rule: str = ""  #: the rule that denied it
+    failed: bool = False  #: of a result: the call is known to have failed
 
 
 @dataclass(frozen=True, slots=True)

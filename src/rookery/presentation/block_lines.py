@@ -83,10 +83,8 @@ def _call(block: BlockInfo, room: _Room) -> list[Line]:
 
 
 def _result(block: BlockInfo, room: _Room) -> list[Line]:
-    """Return a result, indented below its call; no lines if it is empty and did not fail."""
-    text = _left_on_screen(block.text) or ("failed" if block.failed else "")
-    if not text:
-        return []
+    """Return a result, indented below its call; an empty one has a line of its own, too."""
+    text = _left_on_screen(block.text) or ("failed" if block.failed else "(done)")
     mark, style = (" ✗ ", LineStyle.FAILURE) if block.failed else ("   ", LineStyle.GREY)
     if room.is_full:
         return _styled(_hanging(mark, text, room.width), style)

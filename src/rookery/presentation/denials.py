@@ -1,4 +1,4 @@
-"""Word who or what denied a tool call."""
+"""Word who or what denied a tool call, and why one failed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ _BY = {
     "terminal": "in its terminal",
     CLOCK: "as no answer came in time",
 }
+
+
+def call_problem(denied_by: str, rule: str, failure: str) -> str:
+    """Return a phrase on who or what denied a call, or why it failed; empty if it ran."""
+    failed = "failed" if failure in {"", "failed"} else f"failed: {failure}"
+    return denial(denied_by, rule) or (failed if failure else "")
 
 
 def denial(denied_by: str, rule: str = "") -> str:

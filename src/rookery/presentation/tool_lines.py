@@ -13,7 +13,7 @@ from rookery.presentation.texts import plain
 MAX_COMMAND_CELLS, MAX_PATH_CELLS = 80, 60
 
 
-#: Precedes a tool call, and one that was denied.
+#: Precedes a tool call, and one that was denied or failed.
 CALL, DENIED_CALL = "🔧", "✗"
 
 
@@ -30,13 +30,14 @@ def call_text(call: str) -> str:
     return tool_text(tool, telling(tool_input, tool)) if isinstance(tool_input, dict) else call
 
 
-def tool_line(tool: str, argument: str, *, denied: str = "", is_full: bool = False) -> str:
+def tool_line(tool: str, argument: str, *, problem: str = "", is_full: bool = False) -> str:
     """Return a tool call as one line; unless ``is_full``, its argument is shortened.
 
-    ``denied`` says who or what denied the call; it then looks unlike one that ran.
+    ``problem`` says who or what denied the call, or why it failed; it then looks unlike one
+    that succeeded.
     """
     if not is_full:
         is_path = not any(each.isspace() for each in argument.strip())
         argument = cut(argument.strip(), MAX_PATH_CELLS if is_path else MAX_COMMAND_CELLS)
     text = " ".join(plain(tool_text(tool, argument)).split())
-    return f"{DENIED_CALL} {text}  ({denied})" if denied else f"{CALL} {text}"
+    return f"{DENIED_CALL} {text}  ({problem})" if problem else f"{CALL} {text}"

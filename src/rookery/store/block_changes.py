@@ -44,10 +44,11 @@ def _of_turn(db: Connection, fact: Fact) -> Block | None:
 
 def _of_tools(fact: Fact) -> Block | None:
     match fact:
-        case facts.ToolCalled(_, tool, argument):
-            return Block(BlockKind.TOOL_CALL, argument, tool)
-        case facts.ToolUsed(_, tool, call_id=call_id):
-            return Block(BlockKind.TOOL_RESULT, tool=tool, call_id=call_id)
+        case facts.ToolCalled(_, tool, argument, call_id):
+            return Block(BlockKind.TOOL_CALL, argument, tool, call_id)
+        case facts.ToolUsed(_, tool, call_id=call_id, failure=failure):
+            failed = bool(failure)
+            return Block(BlockKind.TOOL_RESULT, failure, tool, call_id, failed=failed)
         case facts.UsageReported(_, input_tokens, output_tokens, cost):
             used = {"input_tokens": input_tokens, "output_tokens": output_tokens, "cost": cost}
             return Block(BlockKind.USAGE, data=used)

@@ -12,6 +12,7 @@ import msgspec
 
 from rookery.model.blocks import MAX_TEXT_CHARACTERS, Block, BlockKind, StoredBlock
 from rookery.model.facts import SessionId
+from rookery.model.reason_texts import failure_text
 from rookery.model.short_texts import shortened
 from rookery.store.timestamps import stamp
 
@@ -119,6 +120,21 @@ def after(
     """
     values = (session, number, not kinds, json.dumps([*kinds]), limit)
     return _read_within(db.execute(f"{_FOUND} order by number limit ?5", values))
+
+
+#: The last results in which failures are searched.
+MAX_RESULTS = 1_000
+
+
+def failures(db: Connection, session: SessionId) -> dict[str, str]:
+    """Return why tool calls of a session failed, by the agent's own ids of the calls."""
+    rows = db.execute(
+        "select call_id, text from (select call_id, text, failed from blocks"
+        " where session = ? and kind = 'tool-result' order by number desc limit ?)"
+        " where failed and call_id <> ''",
+        (session, MAX_RESULTS),
+    )
+    return {row["call_id"]: failure_text(row["text"]) for row in rows}
 
 
 def _read_within(rows: Iterable[Row]) -> list[StoredBlock]:

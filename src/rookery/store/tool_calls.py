@@ -21,6 +21,8 @@ class ToolCall:
     argument: str = ""  #: such as its command
     denied_by: str = ""  #: who or what denied it; empty if it was not
     rule: str = ""  #: the rule that denied it
+    call_id: str = ""  #: the agent's own id of the call, if it reports one
+    failure: str = ""  #: why it failed; empty if it is not known to have failed
 
 
 def since(db: Connection, session: SessionId, *, turn: int, limit: int) -> list[ToolCall]:
@@ -42,4 +44,11 @@ def since(db: Connection, session: SessionId, *, turn: int, limit: int) -> list[
 def _read(row: Row) -> ToolCall:
     body = json.loads(row["body"])
     at = datetime.fromisoformat(row["at"])
-    return ToolCall(row["seq"], row["turn"] or 0, at, body["tool"], body.get("argument", ""))
+    return ToolCall(
+        number=row["seq"],
+        turn=row["turn"] or 0,
+        at=at,
+        tool=body["tool"],
+        argument=body.get("argument", ""),
+        call_id=body.get("call_id", ""),
+    )

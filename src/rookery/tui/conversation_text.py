@@ -28,6 +28,7 @@ class _ShownPart:
     kind: str
     text: str
     note: str = ""  #: by whom or what a call was denied; empty if it was not
+    failed: bool = False  #: of a result
 
 
 def conversation_lines(conversation: ConversationInfo, width: int) -> list[StyledLine]:
@@ -50,7 +51,7 @@ def _parts(conversation: ConversationInfo) -> Iterator[_ShownPart]:
     for passage in conversation.transcript:
         note = denial(passage.denied_by, passage.rule)
         if passage.kind != "interruption":
-            yield _ShownPart(passage.at, passage.kind, passage.text, note)
+            yield _ShownPart(passage.at, passage.kind, passage.text, note, passage.failed)
         elif not _is_interrupted(conversation.turns, passage.at):
             yield _ShownPart(passage.at, passage.kind, "interrupted")
     for turn in conversation.turns:
@@ -88,7 +89,8 @@ def _lines_of(part: _ShownPart, width: int) -> list[StyledLine]:
             return [*lines, *rest] if note else lines
         case "result":
             text = part.text.strip()[:MAX_RESULT_CHARACTERS]
-            return [*paragraph(text, width, "faint", first="  │ ", rest="  │ ")][:4]
+            style, first = ("failed", "  ✗ ") if part.failed else ("faint", "  │ ")
+            return [*paragraph(text, width, style, first=first, rest="  │ ")][:4]
         case "error":
             return [*paragraph(part.text, width, "failed", first="✗ ", rest="  "), line("")]
         case "interruption":

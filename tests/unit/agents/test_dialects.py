@@ -57,7 +57,16 @@ QUESTION = {
             [facts.Noted(S, "Notification", "It waits.")],
         ),
         ("PostToolUse", {"tool_name": "Bash"}, [facts.ToolUsed(S, "Bash")]),
-        ("PostToolUseFailure", {"tool_name": "Bash"}, [facts.ToolUsed(S, "Bash")]),
+        (
+            "PostToolUseFailure",
+            {"tool_name": "Bash", "error": "Exit code 2\nls: no such file"},
+            [facts.ToolUsed(S, "Bash", failure="Exit code 2 ↵ ls: no such file")],
+        ),
+        (
+            "PostToolUseFailure",
+            {"tool_name": "Bash"},
+            [facts.ToolUsed(S, "Bash", failure="failed")],
+        ),
         ("Stop", {}, [facts.TurnEnded(S)]),
         ("Stop", {"last_assistant_message": "Done."}, [facts.TurnEnded(S, "Done.")]),
         ("Stop", {"background_tasks": []}, [facts.TurnEnded(S)]),

@@ -192,3 +192,18 @@ def test_an_expired_message_is_told_in_the_words_of_the_inbox(
     assert not typed(monkeypatch, client, "output", "api")
 
     assert f"❯ Ship it  ({said})" in capsys.readouterr().out
+
+
+def test_a_call_that_failed_does_not_look_like_one_that_succeeded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    printer, ran = ConversationPrinter(), call(2, 1, "ls /x")
+    failed = {**ran, "failure": "Exit code 2 ↵ ls: cannot access '/x'"}
+
+    for now in (ran, failed, failed):
+        printer.show(read(TurnsInfo, talk(turn(1), tools=(now,))))
+
+    assert capsys.readouterr().out.splitlines() == [
+        *("❯ Task 1", "🔧 Bash — ls /x"),
+        "✗ Bash — ls /x  (failed: Exit code 2 ↵ ls: cannot access '/x')",
+    ]

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from rookery.model.facts import SessionId
-from rookery.operations.denied_calls import mark_calls, mark_passages
+from rookery.operations.denied_calls import mark_calls, mark_failures, mark_passages
 from rookery.ports.transcript import Passage
 from rookery.store.audit import Decided
 from rookery.store.tool_calls import ToolCall
@@ -57,3 +58,11 @@ def test_a_denial_marks_the_nearest_passage_of_its_call() -> None:
     marked = mark_passages(passages, [denial(48, "rm")])
 
     assert [each.denied_by for each in marked] == ["", "person", ""]
+
+
+def test_a_failure_marks_the_call_with_its_id() -> None:
+    calls = [replace(call(number, 0, "ls"), call_id=f"c{number}") for number in (1, 2)]
+
+    marked = mark_failures([*calls, call(3, 0, "ls")], {"c2": "Exit code 2"})
+
+    assert [each.failure for each in marked] == ["", "Exit code 2", ""]

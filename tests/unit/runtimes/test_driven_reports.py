@@ -6,9 +6,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rookery.drivers.events import EventEntry, TextAdded, ThoughtAdded
+from rookery.drivers.events import (
+    Event,
+    EventEntry,
+    TextAdded,
+    ThoughtAdded,
+    ToolBegan,
+    ToolEnded,
+)
 from rookery.model.blocks import Block, BlockKind
-from rookery.model.facts import SessionId
+from rookery.model.facts import SessionId, ToolCalled, ToolUsed
 from rookery.ports.sightings import Reported, TextsReported
 from rookery.runtimes.driven import reports
 from rookery.runtimes.driven.reports import read_entries
@@ -59,3 +66,24 @@ def test_a_report_has_a_limited_number_of_texts(monkeypatch: pytest.MonkeyPatch)
     found = [*read_entries(map(text, (1, 2, 3)), IT, folder="")]
 
     assert found == [texts(1, 2), texts(3)]
+
+
+def test_a_call_and_why_it_failed_have_the_same_id() -> None:
+    began = ToolBegan("c1", "Bash", {"command": "ls /x"})
+    ended = ToolEnded("c1", "Bash", "ls: no such file\n/x", failed=True)
+    happened: list[Event] = [began, ended, ToolEnded("c2", "Bash", "ok")]
+    entries = [
+        EventEntry(number, NOON.isoformat(), event) for number, event in enumerate(happened, 1)
+    ]
+
+    told = [
+        each.facts
+        for each in read_entries(entries, IT, folder="/f")
+        if isinstance(each, Reported)
+    ]
+
+    assert told == [
+        (ToolCalled(IT, "Bash", "ls /x", "c1"),),
+        (ToolUsed(IT, "Bash", "", "", "c1", "/f", "ls: no such file ↵ /x"),),
+        (ToolUsed(IT, "Bash", "", "", "c2", "/f"),),
+    ]

@@ -150,3 +150,10 @@ def test_a_fact_adds_at_most_one_block(db: Connection, journal: Journal, fact: F
     journal.append(db, SessionStarted(fact.session), fact)
 
     assert blocks.count(db, fact.session) <= 1
+
+
+def test_why_a_call_failed_is_found_by_its_id(db: Connection, journal: Journal) -> None:
+    for call_id, failure in (("c1", ""), ("c2", "Exit code 2"), ("", "unknown")):
+        journal.append(db, ToolUsed(WORKER, "Bash", call_id=call_id, failure=failure))
+
+    assert blocks.failures(db, WORKER) == {"c2": "Exit code 2"}

@@ -195,6 +195,23 @@ def test_what_a_tool_gave_back_is_shortened(tmp_path: Path) -> None:
     assert found == f"{'r' * MAX_RESULT_CHARS}… (4,000 more characters)"
 
 
+def test_the_result_of_a_call_that_failed_says_so(tmp_path: Path) -> None:
+    results = [
+        {"type": "tool_result", "content": text, "is_error": is_error}
+        for text, is_error in (("Exit code 2", True), ("a.txt", False))
+    ]
+    given = json.loads(line("", by="user"))
+    given["message"]["content"] = results
+
+    entry = read_line("claude", json.dumps(given).encode())
+
+    assert entry is not None
+    assert [(each.kind, each.text, each.failed) for each in entry.passages] == [
+        ("result", "Exit code 2", True),
+        ("result", "a.txt", False),
+    ]
+
+
 def test_what_a_program_says_to_itself_is_not_returned(tmp_path: Path) -> None:
     hidden = [line("x", isMeta=True), line("x", isSidechain=True)]
     path = written(tmp_path, *hidden, line("said", at=2))

@@ -407,3 +407,18 @@ def test_a_denied_call_is_marked_in_the_conversation() -> None:
     assert shown.splitlines() == [
         *("  ⚒ Bash ls", "  ✗ Bash rm", "    (denied by the rule no-rm)")
     ]
+
+
+def test_the_result_of_a_call_that_failed_is_marked() -> None:
+    result = {
+        "at": AT,
+        "kind": "result",
+        "text": "Exit code 2\nls: no such file",
+        "failed": True,
+    }
+    called = {"at": AT, "kind": "call", "text": 'Bash {"command": "ls /x"}'}
+    conversation = read(ConversationInfo, {"transcript": [called, result]})
+
+    lines = text_of(conversation_lines(conversation, 60)).splitlines()
+
+    assert lines == ["  ⚒ Bash — ls /x", "  ✗ Exit code 2", "  │ ls: no such file"]

@@ -57,6 +57,8 @@ def _read_block(block: Line, kind: Kind) -> PassageTexts:
             yield kind, text
         case {"type": "tool_use", "name": str(name), "input": tool_input}:
             yield "call", format_call(name, tool_input)
+        case {"type": "tool_result", "content": content, "is_error": True}:
+            yield "failure", result_of(content)
         case {"type": "tool_result", "content": content}:
             yield "result", result_of(content)
         case _:

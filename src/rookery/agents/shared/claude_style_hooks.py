@@ -14,6 +14,7 @@ from rookery.agents.shared.claude_style_replies import (
 )
 from rookery.agents.shared.edited_files import edited_files
 from rookery.agents.shared.tool_arguments import argument_of
+from rookery.agents.shared.tool_failures import failure_of
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
@@ -122,7 +123,8 @@ class ClaudeStyleHooks:
             }:
                 call = digest(tool, payload["tool_input"]) if _has_input(payload) else ""
                 subagent, call_id = _subagent(payload), _call_id(payload)
-                yield facts.ToolUsed(session, tool[:MAX_NAME_CHARS], call, subagent, call_id)
+                name, failure = tool[:MAX_NAME_CHARS], failure_of(payload)
+                yield facts.ToolUsed(session, name, call, subagent, call_id, failure=failure)
             case {"hook_event_name": "PermissionRequest" | "Elicitation"}:
                 pass  # a call to decide: see ``read_call``
             case {"hook_event_name": "ElicitationResult"}:
@@ -137,7 +139,7 @@ class ClaudeStyleHooks:
         read = self.arguments.get(tool)
         known = read(tool_input) if read and isinstance(tool_input, dict) else ""
         argument = known or argument_of(tool, tool_input)
-        return facts.ToolCalled(session, tool[:MAX_NAME_CHARS], argument)
+        return facts.ToolCalled(session, tool[:MAX_NAME_CHARS], argument, _call_id(payload))
 
     def read_call(self, payload: Payload) -> Call | None:
         match payload:

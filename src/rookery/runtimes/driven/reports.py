@@ -12,7 +12,7 @@ from rookery.drivers.events import Event, EventEntry
 from rookery.model import facts
 from rookery.model.blocks import Block, BlockKind
 from rookery.model.facts import Fact, SessionId
-from rookery.model.reason_texts import in_one_line
+from rookery.model.reason_texts import failure_text, in_one_line
 from rookery.model.sessions import NativeId
 from rookery.model.tool_inputs import telling
 from rookery.ports.sightings import (
@@ -130,11 +130,12 @@ def _facts(event: Event, session: SessionId, folder: str) -> list[Fact]:  # noqa
             return [facts.SessionStarted(session, model, path)]
         case events.PromptTaken(text, is_steering):
             return [facts.TurnStarted(session, text, is_taken_in=is_steering)]
-        case events.ToolBegan(_, tool, tool_input):
+        case events.ToolBegan(call_id, tool, tool_input):
             argument = in_one_line(telling(tool_input))[:MAX_ARGUMENT_CHARACTERS]
-            return [facts.ToolCalled(session, tool, argument)]
-        case events.ToolEnded(call_id, tool, subagent=subagent):
-            return [facts.ToolUsed(session, tool, "", subagent, call_id, folder)]
+            return [facts.ToolCalled(session, tool, argument, call_id)]
+        case events.ToolEnded(call_id, tool, result, failed, subagent):
+            failure = failure_text(result) if failed else ""
+            return [facts.ToolUsed(session, tool, "", subagent, call_id, folder, failure)]
         case events.Used(used_in, used_out, cost, context=context):
             return [facts.UsageReported(session, used_in, used_out, cost, context=context)]
         case events.ModelChanged(model):

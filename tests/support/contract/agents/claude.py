@@ -93,7 +93,15 @@ def used(name: str, call: str, subagent: str = "") -> Fact:
     """Return the fact of a recorded hook, which has the call's own id."""
     payload = RECORDED.hook(name)
     tool, call_id = str(payload["tool_name"]), str(payload["tool_use_id"])
-    return facts.ToolUsed(S, tool, call, subagent, call_id)
+    failure = str(payload.get("error", ""))
+    return facts.ToolUsed(S, tool, call, subagent, call_id, failure=failure)
+
+
+def called(name: str, argument: str) -> Fact:
+    """Return the fact of a recorded hook, which has the call's own id."""
+    payload = RECORDED.hook(name)
+    tool, call_id = str(payload["tool_name"]), str(payload["tool_use_id"])
+    return facts.ToolCalled(S, tool, argument, call_id)
 
 
 #: What each recorded hook tells.
@@ -128,11 +136,11 @@ TOLD: dict[str, list[Fact]] = {
     ],
     "PostToolUseFailure": [used("PostToolUseFailure", digest("Bash", {"command": "false"}))],
     "PreCompact": [facts.TurnStarted(S, "/compact", turn_of("PreCompact"))],
-    "PreToolUse": [facts.ToolCalled(S, "Bash", "touch one.txt")],
-    "PreToolUse.Agent": [facts.ToolCalled(S, "Agent", "d")],
-    "PreToolUse.AskUserQuestion": [facts.ToolCalled(S, "AskUserQuestion", "Which colour?")],
-    "PreToolUse.Write": [facts.ToolCalled(S, "Write", "/code/project/w1.txt")],
-    "PreToolUse.in_subagent": [facts.ToolCalled(S, "Bash", "touch sub.txt")],
+    "PreToolUse": [called("PreToolUse", "touch one.txt")],
+    "PreToolUse.Agent": [called("PreToolUse.Agent", "d")],
+    "PreToolUse.AskUserQuestion": [called("PreToolUse.AskUserQuestion", "Which colour?")],
+    "PreToolUse.Write": [called("PreToolUse.Write", "/code/project/w1.txt")],
+    "PreToolUse.in_subagent": [called("PreToolUse.in_subagent", "touch sub.txt")],
     "SessionEnd.clear": [facts.ConversationLeft(S, "clear")],
     "SessionEnd.other": [facts.SessionEnded(S, "it ended")],
     "SessionEnd.prompt_input_exit": [facts.SessionEnded(S, "it ended: prompt_input_exit")],

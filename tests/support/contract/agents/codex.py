@@ -67,6 +67,13 @@ def used(name: str, call: str) -> Fact:
     return facts.ToolUsed(S, tool, call, call_id=call_id, folder=str(payload["cwd"]))
 
 
+def called(name: str, argument: str) -> Fact:
+    """Return the fact of a recorded hook, which has the call's own id."""
+    payload = RECORDED.hook(name)
+    tool, call_id = str(payload["tool_name"]), str(payload["tool_use_id"])
+    return facts.ToolCalled(S, tool, argument, call_id)
+
+
 #: What each recorded hook tells.
 TOLD: dict[str, list[Fact]] = {
     "Interrupt": [facts.TurnEnded(S, "", "interrupted", turn_of("Interrupt"))],
@@ -82,11 +89,9 @@ TOLD: dict[str, list[Fact]] = {
         used("PostToolUse.request_user_input", RECORDED.call("PreToolUse.request_user_input"))
     ],
     "PreCompact": [facts.TurnStarted(S, "/compact", turn_of("PreCompact"))],
-    "PreToolUse": [facts.ToolCalled(S, "Bash", "echo hi")],
-    "PreToolUse.apply_patch": [facts.ToolCalled(S, "apply_patch", "/code/project/new.txt")],
-    "PreToolUse.request_user_input": [
-        facts.ToolCalled(S, "request_user_input", "Which colour?")
-    ],
+    "PreToolUse": [called("PreToolUse", "echo hi")],
+    "PreToolUse.apply_patch": [called("PreToolUse.apply_patch", "/code/project/new.txt")],
+    "PreToolUse.request_user_input": [called("PreToolUse.request_user_input", "Which colour?")],
     "SessionEnd": [facts.SessionEnded(S, "it ended")],
     "SessionStart": [facts.SessionStarted(S, "fake-model", TRANSCRIPT)],
     "SessionStart.resume": [facts.SessionStarted(S, "gpt-5.5", LATER_TRANSCRIPT)],

@@ -72,7 +72,11 @@ TOLD: dict[str, list[Fact]] = {
     "PermissionRequest.question": [],
     "PermissionSettled": [facts.InputSettled(S, "terminal")],
     "PostToolUse": [facts.ToolUsed(S, "bash", digest("bash", TOUCH), call_id=CALL)],
-    "PreToolUse": [facts.ToolCalled(S, "bash", "touch one.txt")],
+    "PreToolUse": [
+        facts.ToolCalled(
+            S, "bash", "touch one.txt", str(RECORDED.hook("PreToolUse")["tool_use_id"])
+        )
+    ],
     "SessionEnd.clear": [facts.ConversationLeft(S, "clear")],
     "SessionStart": [facts.SessionStarted(S, "fake/fake-model")],
     "Stop": [facts.TurnEnded(S, "hello open\nmore", turn=PROMPT)],
