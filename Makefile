@@ -43,7 +43,7 @@ test: setup $(PROGRAMS) ## set up, then lint, types, imports and all tests
 	@$(MAKE) --no-print-directory -j2 types tests
 
 tests:
-	$(BIN)/pytest -n 8 --dist worksteal
+	$(BIN)/pytest -n 6 --dist worksteal
 
 test-portable: setup $(PROGRAMS) ## run the tests with real processes without /proc and pidfds (as on macOS)
 	ROOKERY_PORTABLE=1 $(BIN)/pytest -n 4 --dist worksteal tests/real tests/contract tests/unit/processes
