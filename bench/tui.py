@@ -142,9 +142,9 @@ def _answers(rookery: Rookery, sizes: Sizes) -> list[float]:
     with opened(rookery) as terminal:
         terminal.milliseconds_until(rb"sleeper-\d")
         for number in range(sizes.answers):
-            terminal.press(b"\x1b[H")  # home: what needs an answer is the first row
             rookery.send("asker", f"permission: Bash make target-{number};; say: done")
             terminal.milliseconds_until(b"target-%d" % number)
+            terminal.press(b"\x1b[H")  # home: what needs an answer is the first row
             pause(1.0)  # until the request takes keys
             terminal.press(b"a")
             found.append(terminal.milliseconds_until(b"Allowed"))
