@@ -53,6 +53,7 @@ class HookSocket:
     large_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     held: HeldBytes = field(default_factory=HeldBytes)
     _spool: Spool = field(init=False)
+    _is_open: bool = field(default=False, init=False)
     _server: asyncio.Server | None = field(default=None, init=False)
     _answering: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -64,21 +65,30 @@ class HookSocket:
         """Listen while the context is open. ``drain`` takes in the calls in the spool."""
         with suppress(OSError):
             self.spool.mkdir(mode=0o700, exist_ok=True)
+        self._is_open = True
         await self.listen()
         try:
             yield
         finally:
+            self._is_open = False
             self._close()
             self.path.unlink(missing_ok=True)
 
     async def listen(self) -> None:
         """Bind the socket. Connections of an earlier socket, whose file is gone, stay open."""
+        if not self._is_open:
+            return  # the daemon stops, and its file is gone for that reason
         self._close()
         self.path.unlink(missing_ok=True)
+        # Stored before anything is awaited: a server that nothing closes would stay behind.
         self._server = await asyncio.get_running_loop().create_unix_server(
-            lambda: HookLine(self._begin, _log_refusal, self.held), self.path, backlog=512
+            lambda: HookLine(self._begin, _log_refusal, self.held),
+            self.path,
+            backlog=512,
+            start_serving=False,
         )
         self.path.chmod(0o600)
+        await self._server.start_serving()
 
     def _close(self) -> None:
         if self._server:

@@ -209,3 +209,16 @@ async def test_a_locked_database_is_one_sentence_in_the_log(
     (record,) = caplog.records
     assert (record.levelname, record.exc_info) == ("WARNING", None)
     assert "they stay. Another program has locked the database" in record.getMessage()
+
+
+@pytest.mark.spec("K4")
+async def test_a_stopping_daemon_leaves_no_socket_although_it_misses_its_file(
+    hook_socket: HookSocket,
+) -> None:
+    """The check of the socket's file may run once more after the file was removed."""
+    async with hook_socket.open():
+        assert hook_socket.path.is_socket()
+
+    await hook_socket.listen()
+
+    assert not hook_socket.path.exists()
