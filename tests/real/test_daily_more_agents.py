@@ -100,7 +100,8 @@ def test_gemini_in_daily_use(settings: Rookery) -> None:
 
     assert expired[0].how == "failed"
     assert "API key not valid" in expired[0].answer
-    assert "failed: [API Error" in expired[1]
+    assert "turn failed" in expired[1]
+    assert "[API Error" in expired[1]
     assert (retried, mentioned, planned) == ("after a retry", "read @notes.txt", "planned")
     assert heard[:3] == ["behind /rewind", "behind /model", "behind /theme"]
     assert heard[3:] == ["beside a picture", "behind /resume"]
