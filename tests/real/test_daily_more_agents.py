@@ -136,7 +136,7 @@ def test_opencode_in_daily_use(settings: Rookery) -> None:
     person.end_of("say: to be undone")
     command_until(person, "/undo", "1 message reverted")
     undone = person.rookery.send("it", "say: behind /undo")
-    eventually(lambda: "draft" in person.rookery.step(undone)[1], within=SLOWLY)
+    eventually(lambda: "unsent text" in person.rookery.step(undone)[1], within=SLOWLY)
     person.press("C-u")
     heard.append(person.hear(undone).answer)
 
