@@ -81,7 +81,9 @@ class PathResolver:
 
     def _meanings(self, folder: str, path: str) -> Iterable[str]:
         """Yield each file that the path may name, relative to a folder."""
-        for form in {path, *_rewritten(path)}:
+        # Claude Code 2.1.325 removes blanks around the path of Grep and Glob.
+        stripped = path.strip(_BLANKS)
+        for form in {path, stripped, *_rewritten(path), *_rewritten(stripped)}:
             yield from self._files(folder, form)
 
     def _files(self, folder: str, path: str) -> Iterable[str]:
@@ -101,8 +103,6 @@ def _begins_with_tilde(path: str) -> bool:
 
 def _rewritten(path: str) -> Iterable[str]:
     """Yield the paths that an agent may use instead: some correct what a model writes."""
-    # Claude Code 2.1.325 removes blanks around the path of Grep and Glob.
-    yield (path := path.strip(_BLANKS))
     # Gemini CLI 0.61 removes a leading "@" and decodes "%73" and file URLs.
     if path.startswith("file://"):
         path = unquote(path.removeprefix("file://"))

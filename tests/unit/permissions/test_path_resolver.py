@@ -53,6 +53,20 @@ async def test_blanks_around_a_path_do_not_lead_around_a_rule(
 
 
 @pytest.mark.spec("D1")
+async def test_an_encoded_path_with_a_blank_is_also_matched_with_it(tmp_path: Path) -> None:
+    """Gemini CLI decodes a path and keeps its blanks."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "secret ").symlink_to(tmp_path / "elsewhere")
+    deny = Rule("no", "deny", input={"path": Pattern(f"{tmp_path}/elsewhere*")})
+
+    call = await PathResolver().resolve(
+        Call("read_file", {"path": "%73ecret "}), folder=str(tmp_path), fields={"path"}
+    )
+
+    assert decide([deny], call, where(tmp_path)) is deny
+
+
+@pytest.mark.spec("D1")
 async def test_a_tilde_after_a_blank_is_uncertain() -> None:
     call = await PathResolver().resolve(
         Call("Grep", {"path": " ~/.ssh"}), folder="/code", fields={"path"}
