@@ -83,7 +83,7 @@ def _put_back_if_possible(old: str, new: str) -> None:
 def _put_back(old: str, new: str) -> None:
     """Undo an update that git has begun; a file with any other content stays as it is.
 
-    Git writes the index last, so that still has the old files.
+    Git writes the index last, so the index still has the old files.
     """
     before, after = _tree_entries(old, new)
     as_new = _with_content(after)
@@ -102,7 +102,9 @@ def _put_back(old: str, new: str) -> None:
     left |= {each for each in after.keys() - before.keys() if _is_file(each)}
     if left:
         names = ", ".join(sorted(left)[:MAX_NAMED_FILES])
-        sys.stderr.write(f"These files could not be put back: {names}\n")
+        sys.stderr.write(
+            f"These files could not be put back: {names}. Compare them with:  git diff HEAD\n"
+        )
 
 
 def _tree_entries(old: str, new: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -154,7 +156,7 @@ def _succeeds(*words: str) -> bool:
 def _output(*words: str, given: bytes = b"", index: str = "", check: bool = False) -> str:
     variables = {**os.environ, "GIT_INDEX_FILE": index} if index else None
     done = subprocess.run(
-        ["git", *words], input=given, capture_output=True, env=variables, check=check
+        ["git", *words], input=given, stdout=subprocess.PIPE, env=variables, check=check
     )
     return os.fsdecode(done.stdout)
 

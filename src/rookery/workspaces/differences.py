@@ -10,7 +10,7 @@ from pathlib import Path
 from rookery.model.errors import CommandRefused
 from rookery.model.workspaces import Workspace
 from rookery.workspaces.commits import copied_index
-from rookery.workspaces.filtered_files import find_unchanged_files
+from rookery.workspaces.filtered_files import mark_unchanged_files
 from rookery.workspaces.git import Git, GitPlace, Repository
 from rookery.workspaces.inspection import base_tip, open_worktree
 from rookery.workspaces.losses import find_landed_commit
@@ -92,27 +92,13 @@ async def _difference(repository: Repository, base: DiffBase, *, with_text: bool
         diff = ("diff", *_PLAIN, base.commit)
         counted = await repository.run(*diff, "--numstat", "-z", variables=variables)
         files = list(_read_counts(counted.stdout.split(b"\0"), untracked))
-        unchanged = await _list_unchanged(repository, base, [each.path for each in files])
-        files = [each for each in files if each.path not in unchanged]
+        if await mark_unchanged_files(repository, [each.path for each in files], variables):
+            counted = await repository.run(*diff, "--numstat", "-z", variables=variables)
+            files = list(_read_counts(counted.stdout.split(b"\0"), untracked))
         if not with_text:
             return Difference(base, files, "", is_cut=False)
-        left_out = (f":(top,exclude,literal){each}" for each in unchanged)
-        paths = ("--", _ALL, *left_out) if unchanged else ()
-        shown = await repository.run(
-            *diff, *paths, variables=variables, max_bytes=MAX_DIFF_BYTES
-        )
+        shown = await repository.run(*diff, variables=variables, max_bytes=MAX_DIFF_BYTES)
     return Difference(base, files, shown.stdout.decode(errors="replace"), shown.is_cut)
-
-
-async def _list_unchanged(
-    repository: Repository, base: DiffBase, files: Sequence[str]
-) -> set[str]:
-    """Return those of the files that only look changed, because their filter does not run."""
-    found = await find_unchanged_files(repository, files)
-    if found:
-        staged = ("diff", *_PLAIN, "--cached", "--name-only", "-z", base.commit)
-        found -= set(await repository.words(*staged))
-    return found
 
 
 def _read_counts(words: Sequence[bytes], untracked: frozenset[str]) -> Iterator[ChangedFile]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +43,22 @@ async def find_unchanged_files(repository: Repository, changed: Sequence[str]) -
         listed = await at_top.run("ls-files", "--debug", "-z", "--", *paths)
         found |= await asyncio.to_thread(_as_in_index, Path(at_top.place.folder), listed.stdout)
     return found
+
+
+async def mark_unchanged_files(
+    repository: Repository, changed: Sequence[str], variables: Mapping[str, str]
+) -> bool:
+    """Mark the files that only look changed as unchanged; return whether there are any.
+
+    The marks are made in the index that ``variables`` name, which must be a copy.
+    """
+    found = await find_unchanged_files(repository, changed)
+    if not found:
+        return False
+    given = b"".join(os.fsencode(each) + b"\0" for each in found)
+    marking = ("update-index", "--assume-unchanged", "-z", "--stdin")
+    await (await _at_top(repository)).run(*marking, given=given, variables=variables)
+    return True
 
 
 def _filters_left_out(repository: Repository) -> frozenset[str]:

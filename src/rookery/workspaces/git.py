@@ -29,6 +29,7 @@ _KEPT_VARIABLES = frozenset(
 #: Prevents questions in a terminal, editors and translated messages.
 _QUIET = {
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_PROXY_COMMAND": "",  # of core.gitProxy the first value counts, not the last
     "GIT_EDITOR": "true",
     "GIT_SEQUENCE_EDITOR": "true",
     "GIT_MERGE_AUTOEDIT": "no",
@@ -72,12 +73,12 @@ _PROGRAM_SETTINGS = (
     (re.compile(r"merge\..*\.driver", re.DOTALL), "false"),
     (re.compile(r"remote\..*\.uploadpack", re.DOTALL), "git-upload-pack"),
     (re.compile(r"core\.sshcommand"), "ssh"),
-    (re.compile(r"(?:core\.(?:gitproxy|askpass|alternaterefscommand))"), ""),
+    (re.compile(r"(?:core\.(?:askpass|alternaterefscommand))"), ""),
     (re.compile(r"credential\.(?:.*\.)?helper", re.DOTALL), ""),
 )
 
-#: The same of filters. They run where Rookery stores files: without them, git-crypt would store
-#: plain text.
+#: The same for filters. They run where Rookery stores files: without them, git-crypt would
+#: store plain text.
 _FILTER_SETTINGS = (
     (re.compile(r"filter\..*\.(?:clean|smudge|process)", re.DOTALL), ""),
     (re.compile(r"filter\..*\.required", re.DOTALL), "false"),
@@ -127,7 +128,9 @@ class Git:
     async def _settings(self, place: GitPlace) -> str:
         plain = Repository(self, place)
         listed = await plain.run("config", "--list", "--show-scope", "-z", accept=(0, 1, 128))
-        return listed.stdout.decode(errors="replace")
+        if listed.is_cut:
+            raise GitFailed("git config: the repository has too many settings to check them.")
+        return os.fsdecode(listed.stdout)
 
     async def run(self, program_run: ProgramRun) -> ProgramOutput:
         return await run_program(program_run)

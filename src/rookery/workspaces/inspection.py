@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,12 +161,19 @@ def place_of(workspace: Workspace, git_dir: str) -> GitPlace:
 
 async def open_worktree(git: Git, workspace: Workspace) -> Repository:
     """Return a worktree to read. Raises ``CommandRefused`` if it is gone."""
+    return await git.reading(place_of(workspace, await require_git_dir(workspace)))
+
+
+async def require_git_dir(workspace: Workspace) -> str:
+    """Return git's own folder of a worktree. Raises ``CommandRefused`` if it is gone."""
     if not await is_folder(workspace.path):
         raise CommandRefused(f"The worktree {workspace.path} is gone.")
-    git_dir = await find_git_dir(workspace)
-    if not git_dir:
-        raise CommandRefused(f"Git does not know the worktree {workspace.path} any more.")
-    return await git.reading(place_of(workspace, git_dir))
+    if git_dir := await find_git_dir(workspace):
+        return git_dir
+    raise CommandRefused(
+        f"Git does not know the worktree {workspace.path} any more. In its repository, try:"
+        f"  git worktree repair {shlex.quote(workspace.path)}"
+    )
 
 
 async def position(repository: Repository, workspace: Workspace) -> BranchPosition:

@@ -33,6 +33,7 @@ from rookery.workspaces.inspection import (
     list_changes,
     list_checkouts,
     place_of,
+    require_git_dir,
     with_own_repository,
 )
 
@@ -90,11 +91,7 @@ class Landing:
 
 async def prepare(git: Git, workspace: Workspace, request: LandRequest) -> Landing:
     """Make the commits that are to land. Raises ``CommandRefused``, ``LandingConflict``."""
-    if not await is_folder(workspace.path):
-        raise CommandRefused(f"The worktree of {request.name} is gone: {workspace.path}.")
-    git_dir = await find_git_dir(workspace)
-    if not git_dir:
-        raise CommandRefused(f"Git does not know the worktree {workspace.path} any more.")
+    git_dir = await require_git_dir(workspace)
     place = place_of(workspace, git_dir)
     worktree, repository = await git.changing(place), await git.reading(place)
     if why := await asyncio.to_thread(find_unfinished_operation, Path(git_dir)):

@@ -100,14 +100,15 @@ async def _why_unmerged(repository: Repository, workspace: Workspace) -> str:
     """Return which commits of a worktree are in no other branch; empty if there are none."""
     for name, ref in ((workspace.branch, workspace.ref), ("HEAD", "HEAD")):
         tip = await repository.find("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
-        if tip and not await is_merged(repository, workspace, tip):
-            own = await _own(repository, workspace, tip)
-            number = await repository.text("rev-list", "--count", *own)
-            commits = "1 commit" if number == "1" else f"{number} commits"
-            if workspace.base_commit not in own[1:]:  # nothing else has it
-                return f"{commits} of {name} in no other branch"
-            base = workspace.base or short_id(workspace.base_commit)
-            return f"{commits} of {name} not in {base}"
+        own = await _own(repository, workspace, tip) if tip else ()
+        number = await repository.text("rev-list", "--count", *own) if own else "0"
+        if number == "0":
+            continue
+        commits = "1 commit" if number == "1" else f"{number} commits"
+        if workspace.base_commit not in own[1:]:  # nothing else has it
+            return f"{commits} of {name} in no other branch"
+        base = workspace.base or short_id(workspace.base_commit)
+        return f"{commits} of {name} not in {base}"
     return ""
 
 

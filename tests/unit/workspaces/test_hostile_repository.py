@@ -230,7 +230,6 @@ PROGRAMS = {
     "hook.a.b.enabled": "false",
     "remote.evil.uploadpack": "git-upload-pack",
     "core.sshcommand": "ssh",
-    "core.gitproxy": "",
     "core.askpass": "",
     "credential.helper": "",
     "credential.https://example.org.helper": "",
@@ -250,6 +249,28 @@ async def test_programs_that_a_repository_configures_are_replaced(
 
     found = {name: await repository.text("config", "--get", name) for name in PROGRAMS}
     assert found == PROGRAMS
+
+
+@pytest.mark.spec("L1", "K5")
+async def test_a_filter_whose_name_is_not_text_is_replaced(workshop: Workshop) -> None:
+    config = workshop.repository.path / ".git/config"
+    config.write_bytes(config.read_bytes() + b'[filter "a\xff"]\n\tclean = evil\n')
+    place = GitPlace(str(workshop.repository.path))
+
+    repository = await workshop.worktrees.git.reading(place)
+
+    assert repository.settings == {"filter.a\udcff.clean": ""}
+
+
+@pytest.mark.spec("L1", "K5")
+async def test_no_program_connects_git_to_a_remote(workshop: Workshop) -> None:
+    workshop.repository.git("config", "core.gitProxy", trap(workshop, "proxy"))
+    place = GitPlace(str(workshop.repository.path))
+
+    repository = await workshop.worktrees.git.changing(place)
+    await repository.run("ls-remote", "git://localhost:1/x", accept=(0, 128))
+
+    assert sprung(workshop) == []
 
 
 @pytest.mark.spec("L1", "K5")

@@ -558,7 +558,7 @@ async def test_a_worktree_that_was_removed_by_hand_does_not_land(
 ) -> None:
     shutil.rmtree(tree.path)
 
-    with pytest.raises(CommandRefused, match="The worktree of fix is gone: "):
+    with pytest.raises(CommandRefused, match=r"The worktree .* is gone"):
         await land(workshop)
 
 
