@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -36,9 +36,6 @@ _MUST_BE: Mapping[str, str] = {
 MAX_VALUE_CHARACTERS = 60
 
 
-#: Precedes the keys that there are.
-LISTED = "There are: "
-
 #: Errors of one file that are told.
 MAX_TOLD = 8
 
@@ -46,33 +43,32 @@ MAX_TOLD = 8
 def told_errors(error: ValidationError, model: type[BaseModel], *, see: str) -> str:
     """Return what is wrong; ``see`` tells where all keys of the ``model`` are listed."""
     errors = error.errors()
-    told = [*dict.fromkeys(_told(each, model, see=see) for each in errors[:MAX_TOLD])]
-    more = [f"{len(errors) - MAX_TOLD} more errors"] if len(errors) > MAX_TOLD else []
-    if len(told) == 1:
-        return told[0]
-    sentences = [each if each.endswith((".", "?")) else f"{each}." for each in told + more]
-    return " Also: ".join(_each_list_once(sentences))
+    told = dict.fromkeys(_told(each, model, see=see) for each in errors[:MAX_TOLD])
+    sentences, given = [], set[str]()
+    for problem, advice in told:
+        is_new = bool(advice) and advice not in given
+        sentences.append(f"{problem}. {advice}" if is_new else problem)
+        given.add(advice)
+    if (more := len(errors) - MAX_TOLD) > 0:
+        sentences.append("1 more error" if more == 1 else f"{more} more errors")
+    if len(sentences) == 1:
+        return sentences[0]
+    return " Also: ".join(
+        each if each.endswith((".", "?")) else f"{each}." for each in sentences
+    )
 
 
-def _each_list_once(sentences: Iterable[str]) -> Iterator[str]:
-    """Yield sentences; a list of the keys of a table is left out where it was told before."""
-    told = set[str]()
-    for each in sentences:
-        error, sign, keys = each.partition(LISTED)
-        yield error.rstrip() if keys in told else f"{error}{sign}{keys}"
-        told.update(filter(None, [keys]))
-
-
-def _told(error: ErrorDetails, model: type[BaseModel], *, see: str) -> str:
+def _told(error: ErrorDetails, model: type[BaseModel], *, see: str) -> tuple[str, str]:
+    """Return what is wrong, and what to do."""
     *parents, last = map(str, error["loc"])
     key = ".".join((*parents, last))
     if error["type"] == "extra_forbidden":
         keys = _keys_at(model, parents)
-        listed = f"{LISTED}{', '.join(keys)}." if keys else see
-        return f"there is no key '{key}'. {did_you_mean(last, keys) or listed}"
+        listed = f"There are: {', '.join(keys)}." if keys else see
+        return f"there is no key '{key}'", did_you_mean(last, keys) or listed
     if error["type"] == "missing":
-        return f"'{key}' is missing. {see}"
-    return f"'{key}' {_must_be(error)}"
+        return f"'{key}' is missing", see
+    return f"'{key}' {_must_be(error)}", ""
 
 
 def _must_be(error: ErrorDetails) -> str:
