@@ -66,8 +66,8 @@ class HookSocket:
         with suppress(OSError):
             self.spool.mkdir(mode=0o700, exist_ok=True)
         self._is_open = True
-        await self.listen()
         try:
+            await self.listen()
             yield
         finally:
             self._is_open = False

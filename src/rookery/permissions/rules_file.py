@@ -206,7 +206,7 @@ def _consequence(valid: Version | None) -> str:
     if valid is None:
         return "No valid version is known: every call is asked about."
     rules = f"{len(valid.rules)} rule{'' if len(valid.rules) == 1 else 's'}"
-    return f"Until that is mended, the last valid version applies ({rules})."
+    return f"Until the file is corrected, the last valid version applies ({rules})."
 
 
 def _missing(path: Path, valid: Version | None) -> str:

@@ -27,7 +27,7 @@ from rookery.supervise import SupervisedStep
 #: Seconds before the panes are listed again.
 RETRY_SECONDS = 1.0
 
-#: The same after a failure, each of which takes seconds: the first delay and the maximum.
+#: Seconds before a retry after a failure: the first delay and the maximum.
 RETRY_BACKOFF_S = (1.0, 5.0)
 
 

@@ -125,9 +125,9 @@ class StartDialog(LeavableScreen[None]):
 
     def tell_failure(self, text: str) -> None:
         """Show why the session was not started, and let the user try again."""
-        if not self.is_current:
-            return
         self._is_starting = False
+        if not self.is_attached:
+            return  # the dialog was closed meanwhile
         about = self.query_one("#dialog-about", TextPane)
         width = self.query_one(Vertical).content_size.width
         lines = [*paragraph(text, width, "failed"), line("")]
