@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import PurePath
 
 from rookery.agents.catalog import AGENTS
 from rookery.agents.shared.transcript_lines import MAX_NAME_CHARS
 from rookery.ports.transcript import Line, Passage, TranscriptDialect, TranscriptEntry, Usage
+
+#: A prompt that follows an interruption within this time is repeated by the agent: no person
+#: types so fast.
+MAX_REPEAT_DELAY = timedelta(milliseconds=50)
 
 
 def _dialect(agent: str) -> TranscriptDialect | None:
@@ -79,6 +84,20 @@ def is_named_after(agent: str, path: str, native_id: str) -> bool:
         return False
     name = dialect.name.format(id=re.escape(native_id), head=re.escape(native_id[:8]))
     return path.startswith("/") and bool(re.fullmatch(name, PurePath(path).name))
+
+
+def without_repeats(agent: str, passages: Sequence[Passage]) -> list[Passage]:
+    """Return passages in their order, without prompts that the agent repeats."""
+    dialect = _dialect(agent)
+    if dialect is None or not dialect.repeats_prompts:
+        return [*passages]
+    interrupted = [each.at for each in passages if each.kind == "interruption"]
+    return [
+        each
+        for each in passages
+        if each.kind != "prompt"
+        or not any(timedelta(0) <= each.at - at <= MAX_REPEAT_DELAY for at in interrupted)
+    ]
 
 
 def is_of_subagent(agent: str, path: str) -> bool:

@@ -114,3 +114,5 @@ class TranscriptDialect:
     #: The names of the transcripts of subagents, in a folder beside the session's.
     subagents: Pattern[str] | None = None
     session_files: SessionFiles | None = None
+    #: It repeats earlier prompts at the moment of an interruption.
+    repeats_prompts: bool = False

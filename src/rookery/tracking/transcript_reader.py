@@ -12,7 +12,12 @@ from typing import TypeVar
 
 import anyio
 
-from rookery.agents.transcripts import is_named_after, is_of_subagent, transcript_glob
+from rookery.agents.transcripts import (
+    is_named_after,
+    is_of_subagent,
+    transcript_glob,
+    without_repeats,
+)
 from rookery.model.evidence import Claim
 from rookery.model.facts import How, SessionId
 from rookery.model.lifecycle import Activity
@@ -211,6 +216,7 @@ class TranscriptReader:
             return "", []
         span = TimeSpan(turn.window_start, until)
         found = list(passages(turn.session.agent, path, span, limit=END))[::-1]
+        found = without_repeats(turn.session.agent, found)
         new = exchanges.since_turn(found, turn.last, ended_at=turn.since)
         return path, exchanges.divide(new)
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from rookery.agents.gemini import screen
 from rookery.agents.gemini.agent import GEMINI, command_line
 from rookery.agents.gemini.hooks import EVENTS, HOOKS
 from rookery.agents.shared.claude_style_hooks import DECISION_TIMEOUT_S, HOOK_TIMEOUT_S
+from rookery.agents.transcripts import without_repeats
 from rookery.model import facts
 from rookery.model.permissions import (
     INEXACT,
@@ -23,6 +25,7 @@ from rookery.model.permissions import (
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import LaunchSpec
+from rookery.ports.transcript import Passage
 from tests.support.contract.agents.case import S
 from tests.support.contract.agents.gemini import RECORDED, TOUCH, WRAPPED
 from tests.support.dialects import shape_of
@@ -329,3 +332,21 @@ def test_a_relative_path_that_gemini_may_search_for_is_uncertain(
 
     assert call is not None
     assert call.uncertain == uncertain
+
+
+@pytest.mark.spec("C8", "F3")
+def test_prompts_that_are_repeated_after_a_refusal_are_left_out() -> None:
+    at = datetime(2026, 11, 19, 23, 5, 58, tzinfo=UTC)
+    passages = [
+        Passage(at, "prompt", "touch it"),
+        Passage(at + timedelta(seconds=1), "interruption", "Request cancelled."),
+        Passage(at + timedelta(seconds=1, milliseconds=1), "prompt", "an earlier one"),
+        Passage(at + timedelta(seconds=3), "prompt", "and on"),
+    ]
+
+    def prompts(agent: str) -> list[str]:
+        left = without_repeats(agent, passages)
+        return [each.text for each in left if each.kind == "prompt"]
+
+    assert prompts("gemini") == ["touch it", "and on"]
+    assert prompts("claude") == ["touch it", "an earlier one", "and on"]

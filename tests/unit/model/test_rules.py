@@ -248,7 +248,9 @@ def test_changed_rules_hold_at_once_and_broken_ones_never(tmp_path: Path) -> Non
     assert first == broken == ["first"]
     assert "not TOML" in problem
     assert "The configuration" not in problem
-    assert problem.endswith("Until the file is corrected, the last valid version applies (1 rule).")
+    assert problem.endswith(
+        "Until the file is corrected, the last valid version applies (1 rule)."
+    )
     assert second == ["second"]
     assert book.problem == ""
 

@@ -91,4 +91,5 @@ TRANSCRIPT = TranscriptDialect(
     place="tmp/*/chats/session-*-{head}.jsonl",
     folders=folders,
     usage=UsageParser(b'"tokens"', _read_usage),
+    repeats_prompts=True,  # Gemini CLI 0.61, after a refusal at the keyboard
 )
