@@ -44,6 +44,8 @@ def begin(rookery: Rookery, own: OwnTmux) -> str:
     own.type(pane, f"{PROGRAMS / 'gemini'} --model {GEMINI.model}")
     eventually(lambda: bool(live(rookery)), within=SLOWLY)
     eventually(lambda: has_told_its_start(live(rookery)[0]), within=SLOWLY)
+    # Its start hook may come before its pane is found.
+    eventually(lambda: bool(live(rookery)[0]["tmux_pane"]), within=SLOWLY)
     return str(live(rookery)[0]["name"])
 
 
