@@ -25,7 +25,7 @@ from rookery.ports.transcript import Passage
 from rookery.store import audit, turns
 from rookery.store.audit import Decided
 from rookery.tracking.transcript_files import TimeSpan
-from rookery.tracking.transcript_reader import TranscriptRange, end_of
+from rookery.tracking.transcript_passages import TranscriptRange, end_of
 
 #: Characters of the conversation that are returned by default.
 DEFAULT_TAIL_CHARACTERS = 8_000

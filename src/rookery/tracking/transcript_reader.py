@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -30,15 +29,13 @@ from rookery.store.database import Database
 from rookery.tracking import exchanges
 from rookery.tracking.current_turns import CurrentTurn, current_turn, is_confirmed, reported
 from rookery.tracking.exchanges import FINAL
-from rookery.tracking.transcript_files import ALL, END, TimeSpan, passages
+from rookery.tracking.transcript_files import END, TimeSpan, passages
+from rookery.tracking.transcript_passages import TranscriptRange, read_latest
 
 T = TypeVar("T")
 
 #: Maximum files of one session to read: the latest conversations.
 MAX_FILES = 20
-
-#: Characters to count for a passage in addition to its text.
-PASSAGE_OVERHEAD_CHARACTERS = 20
 
 #: Seconds between two attempts to read the last message of a turn.
 RETRY_SECONDS = 0.05
@@ -52,15 +49,6 @@ MAX_PROMPT_TRIES = 60
 
 #: Text that an agent writes later than this after its file reports idle is from another turn.
 MAX_TEXT_DELAY = timedelta(seconds=0.1)
-
-
-@dataclass(frozen=True, slots=True)
-class TranscriptRange:
-    """The requested part of a conversation."""
-
-    span: TimeSpan
-    room: int  #: characters; the latest passages are kept first
-    without: frozenset[str] = frozenset()  #: texts to leave out
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +254,7 @@ class TranscriptReader:
 
         def found() -> list[Passage]:
             paths = names[-MAX_FILES:] or [path for path in (self.find(session),) if path]
-            return read(session.agent, paths, requested)
+            return read_latest(session.agent, paths, requested)
 
         return await _in_thread(found, self._bulk_reads)
 
@@ -278,28 +266,3 @@ def _messages_of_turn(turn: CurrentTurn, path: str, until: datetime) -> Sequence
 
 async def _in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
-
-
-def read(agent: str, paths: Sequence[str], requested: TranscriptRange) -> list[Passage]:
-    """Return the latest passages of some files for which there is room, the oldest first."""
-    by_file = (passages(agent, path, requested.span, limit=ALL) for path in paths)
-    latest = heapq.merge(*by_file, key=lambda each: each.at, reverse=True)
-    return list(_fitting(latest, requested))[::-1]
-
-
-def _fitting(passages: Iterable[Passage], requested: TranscriptRange) -> Iterator[Passage]:
-    """Yield the passages for which there is room."""
-    room = requested.room
-    for passage in passages:
-        if room <= 0:
-            return
-        if passage.text not in requested.without:
-            yield replace(passage, text=end_of(passage.text, room))
-            room -= len(passage.text) + PASSAGE_OVERHEAD_CHARACTERS
-
-
-def end_of(text: str, room: int) -> str:
-    """Return the end of a text for which there is room, with a note on what is missing."""
-    if len(text) <= room:
-        return text
-    return f"({len(text) - room:,} characters before) …{text[len(text) - room :]}"

@@ -27,12 +27,12 @@ from rookery.store import sessions
 from rookery.store.journal import Journal
 from rookery.tracking.session_files import MAX_ANSWER_LOOKS
 from rookery.tracking.transcript_files import ALL, BLOCK_BYTES, MAX_LINE_BYTES, TimeSpan
-from rookery.tracking.transcript_reader import (
+from rookery.tracking.transcript_passages import (
     PASSAGE_OVERHEAD_CHARACTERS,
     TranscriptRange,
-    TranscriptReader,
-    read,
+    read_latest,
 )
+from rookery.tracking.transcript_reader import TranscriptReader
 from tests.support.daemon import passing_time
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
@@ -98,7 +98,7 @@ def told(found: Sequence[Passage]) -> list[tuple[str, str]]:
 def test_what_real_agents_wrote_down_is_read(
     agent: str, file: str, said: list[tuple[str, str]]
 ) -> None:
-    assert told(read(agent, [str(RECORDINGS / file)], EVERYTHING)) == said
+    assert told(read_latest(agent, [str(RECORDINGS / file)], EVERYTHING)) == said
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "shell"])
@@ -144,7 +144,7 @@ def written(folder: Path, *lines: bytes, name: str = f"{NATIVE}.jsonl") -> str:
 
 
 def texts(path: str, wanted: TranscriptRange) -> list[str]:
-    return [each.text for each in read("claude", [path], wanted)]
+    return [each.text for each in read_latest("claude", [path], wanted)]
 
 
 @pytest.mark.spec("I2")
@@ -177,7 +177,7 @@ def test_what_was_said_in_two_files_comes_in_its_order(tmp_path: Path) -> None:
     one = written(tmp_path, line("first", at=1), line("third", at=3), name="one.jsonl")
     other = written(tmp_path, line("second", at=2), line("last", at=4), name="other.jsonl")
 
-    found = read(
+    found = read_latest(
         "claude", [one, other], TranscriptRange(ALWAYS, 15 + 2 * PASSAGE_OVERHEAD_CHARACTERS)
     )
 
@@ -224,7 +224,10 @@ def test_what_a_program_says_to_itself_is_not_returned(tmp_path: Path) -> None:
 def test_what_is_no_file_is_not_read_and_nothing_hangs(tmp_path: Path, plant: Any) -> None:  # noqa: ANN401 - either
     plant(tmp_path / "x.jsonl")
 
-    assert read("claude", [str(tmp_path / "x.jsonl"), str(tmp_path / "none")], EVERYTHING) == []
+    assert (
+        read_latest("claude", [str(tmp_path / "x.jsonl"), str(tmp_path / "none")], EVERYTHING)
+        == []
+    )
 
 
 @pytest.mark.spec("K1")
