@@ -186,11 +186,24 @@ def project(db: Connection, seq: int, fact: facts.Fact) -> int | None:
                 " where parcel = ? and step in ('sending', 'pasted', 'submitted', 'unsure')",
                 (seq, parcel_id),
             )
-        case facts.SessionEnded(session):
+        case facts.SessionEnded(session, _, outcome):
+            if outcome == "completed":
+                _acknowledge_commands(db, session, seq)
             _settle_at_end(db, session)
         case _:
             pass
     return None
+
+
+def _acknowledge_commands(db: Connection, session: SessionId, seq: int) -> None:
+    """Settle commands as ``/exit``: the program took one if it then ended by itself."""
+    for parcel in list(_unproved(db, session)):
+        if parcel.step is Step.SUBMITTED and parcel.is_command:
+            db.execute(
+                "update messages set step = 'acknowledged', acknowledged_by = ?,"
+                " waits_for = '', blocked_code = '' where parcel = ?",
+                (seq, parcel.id),
+            )
 
 
 def _settle_at_end(db: Connection, session: SessionId) -> None:

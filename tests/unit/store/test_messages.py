@@ -6,7 +6,7 @@ from sqlite3 import Connection, IntegrityError
 import pytest
 
 from rookery.model.actors import Actor
-from rookery.model.facts import SessionEnded, SessionId, TurnEnded, TurnStarted
+from rookery.model.facts import Outcome, SessionEnded, SessionId, TurnEnded, TurnStarted
 from rookery.model.messages import Message, MessageId, Origin, Parcel, Step, Words
 from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.sessions import commands
@@ -256,6 +256,25 @@ def test_at_the_end_of_a_session_what_waited_failed_and_what_left_is_unsure(
     journal.append(db, SessionEnded(WORKER, "exit"))
 
     assert steps(db) == ["unsure", "failed"]
+
+
+@pytest.mark.spec("E6")
+@pytest.mark.parametrize(
+    ("words", "outcome", "step"),
+    [
+        ("/exit", "completed", "acknowledged"),
+        ("/exit", "failed", "unsure"),
+        ("Leave now.", "completed", "unsure"),
+    ],
+)
+def test_a_command_was_taken_if_the_program_then_ended_by_itself(
+    db: Connection, journal: Journal, words: str, outcome: Outcome, step: str
+) -> None:
+    message_batches.move(db, claim(db, journal, words), Step.SUBMITTED)
+
+    journal.append(db, SessionEnded(WORKER, "it ended", outcome))
+
+    assert steps(db) == [step]
 
 
 @pytest.mark.spec("E6", "B2")
