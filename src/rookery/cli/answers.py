@@ -72,7 +72,8 @@ def allow(daemon: Client, **given: Unpack[AllowOptions]) -> None:
         decide = partial(api.allow_request, daemon, for_session=given["for_session"])
         answer_all(daemon, "allow", decide, as_json=given["as_json"])
         return
-    request = request or only_request(daemon, "allow").id
+    always = quoted(["--always", *filter(None, [pattern])]) if given["always"] else ""
+    request = request or only_request(daemon, "allow", more=always).id
     if not given["always"]:
         answered = api.allow_request(daemon, request, for_session=given["for_session"])
         tell(api.await_delivery(daemon, answered), "Allowed", as_json=given["as_json"])

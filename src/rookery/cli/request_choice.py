@@ -51,7 +51,7 @@ def only_request(daemon: Client, command: AnswerCommand, *, more: str = "") -> R
         listed = _listed(requests, sessions, other)
         raise Answered("request-unknown", f"No request that {command} can answer. Use:{listed}")
     listed = _listed(fitting, sessions, command, more=more)
-    every = "" if command == "answer" else f"\n  rookery {command} --all"
+    every = "" if command == "answer" or more else f"\n  rookery {command} --all"
     raise Answered(
         "request-ambiguous", f"{len(fitting)} requests wait; name one:{listed}{every}"
     )

@@ -115,6 +115,15 @@ def test_of_several_none_is_chosen_and_each_has_its_command(type_: Type) -> None
     assert not daemon.posted
 
 
+def test_of_several_the_commands_keep_the_options_for_a_rule(type_: Type) -> None:
+    daemon = Daemon(permission("82cd0e3d"), permission("11223344", "bert"))
+
+    _, _, err = type_(daemon, "allow", "--always", "Bash git status*")
+
+    assert "rookery allow 82cd0e3d --always 'Bash git status*'" in err
+    assert "--all\n" not in err
+
+
 @pytest.mark.parametrize("words", [["allow"], ["deny"], ["answer", "yes"]])
 def test_without_requests_the_commands_say_so(type_: Type, words: list[str]) -> None:
     code, _, err = type_(Daemon(), *words)
