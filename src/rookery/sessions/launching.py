@@ -43,10 +43,9 @@ class Launcher:
     context: LaunchContext
 
     async def launch(self, session: Session) -> HeldProgram:
-        """Run the program, or adopt it if an earlier daemon started it and then crashed."""
+        """Run the program, or adopt it if an earlier attempt, or daemon, has started it."""
         agent = self.agents[session.agent]
-        existing = (await self.runtime.find()).get(program_name(session.id))
-        if existing:
+        if existing := await self._find(session):
             await self.runtime.adopt(session.id, agent, existing.handle)
             return existing
 
@@ -64,6 +63,12 @@ class Launcher:
             await self.context.restore_hooks()
         badge, asked = await self.database.write(hold)
         return await self.runtime.start(self._make_launch(session, agent, asked, badge))
+
+    async def _find(self, session: Session) -> HeldProgram | None:
+        """Return the program if an earlier attempt may have started it, so that it may run."""
+        if not await self.database.read(lambda db: sessions.has_runtime(db, session.id)):
+            return None
+        return (await self.runtime.find()).get(program_name(session.id))
 
     def _make_launch(
         self, session: Session, agent: Agent, options: Mapping[str, Any], badge: Badge
