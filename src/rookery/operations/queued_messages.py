@@ -21,6 +21,7 @@ from rookery.model.facts import (
     MessageWritten,
     SessionId,
 )
+from rookery.model.lifecycle import Status
 from rookery.model.messages import (
     EXPIRY,
     Message,
@@ -40,8 +41,8 @@ from rookery.sessions import commands
 from rookery.store import message_queue, messages, session_families, sessions
 from rookery.store.message_queue import QueuedMessage
 
-#: Seconds between two looks at a message that may be about to be typed, and how many looks:
-#: if its box is occupied, it waits again soon.
+#: Seconds between two checks whether a message is still being given to its agent, and the
+#: number of checks: if something is in the way, the message soon waits again.
 ATTEMPT_CHECK_S, ATTEMPT_CHECKS = 0.1, 30
 
 
@@ -69,11 +70,12 @@ class Cleared:
 
 
 async def withdraw(context: Context, caller: Caller, params: QueuedParams) -> Message:
-    """Withdraw a message that waits, or stop listing one that was not delivered.
+    """Withdraw a message that waits.
 
-    A session may withdraw its own messages only.
+    A person may also clear one that failed or may have arrived; a session may withdraw only
+    its own messages.
     """
-    found = await _settled_attempt(context, caller, params.message)
+    found = await _find_after_attempt(context, caller, params.message)
 
     def write(db: Connection) -> Message:
         is_persons = caller.identity.session is None
@@ -89,10 +91,11 @@ async def withdraw(context: Context, caller: Caller, params: QueuedParams) -> Me
 async def edit(context: Context, caller: Caller, params: EditParams) -> Message:
     """Replace the text of a person's message that waits."""
     words = clean(params.words)
-    found = await _settled_attempt(context, caller, params.message)
+    found = await _find_after_attempt(context, caller, params.message)
     if found.kind is not MessageKind.PERSON:
         raise CommandRefused(
-            f"Message {found.id} was written by {found.author}; withdraw it instead:"
+            f"Only a person's messages can be changed, and message {found.id} is from"
+            f" {found.author}. Withdraw it:"
             f"  rookery inbox rm {found.id}"
         )
     session = await context.database.read(lambda db: sessions.get(db, found.recipient))
@@ -117,7 +120,8 @@ async def resend(context: Context, caller: Caller, params: ResendParams) -> Mess
 
     def write(db: Connection) -> Message:
         found = _find(db, params.message)
-        _require_lost(found, sure=params.sure)
+        _require_undelivered(found, sure=params.sure)
+        _require_no_repetition(db, found)
         recipient = session_families.successor(db, found.recipient) or found.recipient
         _require_recipient(sessions.get(db, recipient), found)
         written = MessageWritten(recipient, found.author, found.is_alone, found.id)
@@ -157,8 +161,8 @@ def _clear(db: Connection, context: Context, caller: Caller, gone: list[MessageI
         context.journal.append(db, cleared)
 
 
-async def _settled_attempt(context: Context, caller: Caller, message: int) -> QueuedMessage:
-    """Return a message that the caller may change, once no attempt to type it is running."""
+async def _find_after_attempt(context: Context, caller: Caller, message: int) -> QueuedMessage:
+    """Return a message that the caller may change; wait a little while it is being given."""
     found = await context.database.read(lambda db: _find_own(db, caller, message))
     for _ in range(ATTEMPT_CHECKS):
         if found.step is not Step.SENDING:
@@ -197,15 +201,15 @@ def _shown(db: Connection, message: MessageId) -> Message:
 
 def _require_recipient(session: Session, message: QueuedMessage) -> None:
     """Refuse a message to a session that has ended and was not resumed."""
-    if session.status.is_over:
+    if session.status.is_over or session.status is Status.CLOSING:
         raise SessionOver(
             f"{session.name}. Resume it, then send message {message.id} again:"
             f"  rookery resume {session.name}"
         )
 
 
-def _require_lost(message: QueuedMessage, *, sure: bool) -> None:
-    """Refuse to repeat a message that waits or has arrived. Raises ``CommandRefused``."""
+def _require_undelivered(message: QueuedMessage, *, sure: bool) -> None:
+    """Refuse to repeat a message that waits, has arrived, or may have (unless ``sure``)."""
     if message.step is Step.UNSURE and not sure:
         raise CommandRefused(
             f"Message {message.id} may have arrived. To send it again nevertheless:"
@@ -216,6 +220,16 @@ def _require_lost(message: QueuedMessage, *, sure: bool) -> None:
         raise CommandRefused(f"Message {message.id} {_FATES[message.step]}.")
 
 
+def _require_no_repetition(db: Connection, message: QueuedMessage) -> None:
+    """Refuse to send a text twice again. Raises ``CommandRefused``."""
+    copy = message_queue.latest_repetition(db, message)
+    if copy and copy.step is not Step.WITHDRAWN:
+        raise CommandRefused(
+            f"Message {message.id} was sent again as message {copy.id}, which"
+            f" {_FATES[copy.step]}."
+        )
+
+
 #: What became of a message, to follow its number.
 _FATES = {
     Step.PENDING: "still waits",
@@ -223,7 +237,7 @@ _FATES = {
     Step.PASTED: "is being typed",
     Step.SUBMITTED: "was sent already",
     Step.ACKNOWLEDGED: "has arrived already",
-    Step.UNSURE: "was sent already, and may have arrived",
+    Step.UNSURE: "may have arrived",
     Step.FAILED: "was not delivered",
 }
 

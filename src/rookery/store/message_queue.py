@@ -33,6 +33,7 @@ class QueuedMessage:
     kind: MessageKind
     words: str
     is_alone: bool  #: a turn of its own, as its sender waits for its answer
+    is_cleared: bool  #: it failed or may have arrived, and is no longer listed
 
 
 def find(db: Connection, message: int) -> QueuedMessage | None:
@@ -51,6 +52,7 @@ def find(db: Connection, message: int) -> QueuedMessage | None:
         kind=MessageKind(row["kind"]),
         words=row["words"],
         is_alone=bool(row["is_alone"]),
+        is_cleared=row["cleared_at"] is not None,
     )
 
 
@@ -91,6 +93,14 @@ def repeat(
     )
     clear(db, [message.id], at=at)
     return MessageId(added.lastrowid or 0)
+
+
+def latest_repetition(db: Connection, message: QueuedMessage) -> QueuedMessage | None:
+    """Return the last copy of a message that was sent again."""
+    if not message.is_cleared:
+        return None  # a message that is sent again is cleared: this spares a search
+    row = db.execute("select max(id) from messages where repeats = ?", (message.id,)).fetchone()
+    return find(db, row[0]) if row[0] else None
 
 
 def settled(db: Connection, recipients: Iterable[SessionId] | None) -> list[MessageId]:

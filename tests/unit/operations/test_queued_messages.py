@@ -13,6 +13,8 @@ import pytest
 from rookery.model.errors import CommandRefused, Forbidden, MessageUnknown, SessionOver
 from rookery.model.facts import (
     DeliveryDoubted,
+    EndRequested,
+    Fact,
     InputAsked,
     SessionEnded,
     SessionId,
@@ -127,7 +129,7 @@ async def test_an_edited_message_is_sent_with_its_new_text(desk: Desk) -> None:
 async def test_the_words_of_a_session_are_not_changed(desk: Desk) -> None:
     number = await send(desk, by=session_caller(API))
 
-    with pytest.raises(CommandRefused, match="withdraw it instead"):
+    with pytest.raises(CommandRefused, match="Only a person's messages can be changed"):
         await desk.ask("edit_message", message=number, words="I never said that.")
 
 
@@ -150,9 +152,29 @@ async def test_what_may_have_arrived_is_sent_again_only_on_demand(desk: Desk) ->
     assert (letter.message, letter.repeats, letter.words) == (again.id, parcel.id, "Typed.")
 
 
-async def test_nothing_is_sent_again_to_a_session_that_has_ended(desk: Desk) -> None:
+@pytest.mark.spec("E6")
+async def test_a_message_is_sent_again_only_once_unless_its_copy_was_withdrawn(
+    desk: Desk,
+) -> None:
     number = await send(desk)
     await desk.database.write(lambda db: desk.journal.append(db, SessionEnded(KID, "exit")))
+    await desk.settle("later", launch={"resumes": True}, continues=KID)
+    copy = (await desk.ask("resend", message=number)).id
+
+    with pytest.raises(CommandRefused, match=f"sent again as message {copy}, .* still waits"):
+        await desk.ask("resend", message=number)
+
+    await desk.ask("withdraw", message=copy)
+    assert (await desk.ask("resend", message=number)).id > copy
+
+
+@pytest.mark.parametrize("fact", [SessionEnded(KID, "exit"), EndRequested(KID, "person")])
+async def test_nothing_is_sent_again_to_a_session_that_ends_or_has_ended(
+    desk: Desk, fact: Fact
+) -> None:
+    number = await send(desk)
+    await desk.ask("withdraw", message=number)
+    await desk.database.write(lambda db: desk.journal.append(db, fact))
 
     with pytest.raises(SessionOver, match=r"kid\. Resume it, .* rookery resume kid"):
         await desk.ask("resend", message=number)
