@@ -14,7 +14,7 @@ from rookery.cli.names import with_names_from
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.program_name import with_program_name_in_prose
 from rookery.cli.render import ago, local, reply, short
-from rookery.cli.seen import note_seen
+from rookery.cli.seen import note_turns_seen
 from rookery.cli.tables import width_here
 from rookery.cli.wrapping import say_wrapped
 from rookery.client import Client
@@ -41,7 +41,7 @@ MAX_PROMPT_LINES, MAX_ANSWER_LINES = 3, 8
 _TITLE_CELLS = 13
 
 #: A line of the output: the title of a detail of the session, and its value.
-Fact = tuple[str, str]
+Detail = tuple[str, str]
 
 
 @click.command(epilog=examples("rookery show api", "rookery show api --json"))
@@ -72,16 +72,16 @@ def _print(daemon: Client, details: DetailsInfo) -> None:
     click.echo("\nNext:")
     for each in next_commands(session, details.requests):
         click.echo(cut(with_program_name_in_prose(f"  {one_line(each)}"), width))
-    note_seen(daemon, session.id, (session.ended_at, session.last_answer_at))
+    note_turns_seen(daemon, session, [details.last] if details.last else [])
 
 
 def _title(session: ListedSession, width: int) -> str:
-    since = ago(session.since) if session.since else ""
-    title = cut(one_line(f"{session.name}  {state_word(session)} for {since}"), width)
+    since = f" for {ago(session.since)}" if session.since else ""
+    title = cut(one_line(f"{session.name}  {state_word(session)}{since}"), width)
     return click.style(title, bold=True) if is_colourful() else title
 
 
-def _now(daemon: Client, details: DetailsInfo) -> Iterator[Fact]:
+def _now(daemon: Client, details: DetailsInfo) -> Iterator[Detail]:
     session = details.session
     last = details.last
     failure = last.answer if session.has_failed_turn and last else ""
@@ -95,12 +95,12 @@ def _now(daemon: Client, details: DetailsInfo) -> Iterator[Fact]:
         yield "asks", f"{request.id}  {in_one_line(request.message)}"
 
 
-def _agent(session: ListedSession) -> Iterator[Fact]:
+def _agent(session: ListedSession) -> Iterator[Detail]:
     yield "agent", session.agent
     yield "profile", session.profile
     yield "runtime", runtime_text(session) or session.runtime
     yield "model", session.model
-    yield "mode", session.permission_mode
+    yield "permissions", session.permission_mode
     tokens = f"{session.input_tokens:,} in, {session.output_tokens:,} out"
     yield "tokens", tokens if session.input_tokens or session.output_tokens else ""
     context = f"{session.context_tokens:,} tokens"
@@ -112,7 +112,7 @@ def _agent(session: ListedSession) -> Iterator[Fact]:
     yield "tools", f"{count(session.tool_count, 'call')}{denied}" if session.tool_count else ""
 
 
-def _place(daemon: Client, session: ListedSession) -> Iterator[Fact]:
+def _place(daemon: Client, session: ListedSession) -> Iterator[Detail]:
     yield "tags", ", ".join(session.tags)
     yield "project", short(project_folder(session))
     if session.workspace:
@@ -130,7 +130,7 @@ def _place(daemon: Client, session: ListedSession) -> Iterator[Fact]:
         yield "tmux", f"{session.tmux_session} {session.tmux_pane or ''}{server}{window}"
 
 
-def _times(session: ListedSession) -> Iterator[Fact]:
+def _times(session: ListedSession) -> Iterator[Detail]:
     yield "created", _moment(session.created_at)
     yield "active", _moment(session.last_activity_at)
     yield "ended", _moment(session.ended_at)
@@ -140,7 +140,7 @@ def _moment(moment: str | None) -> str:
     return f"{local(moment)} ({ago(moment)} ago)" if moment else ""
 
 
-def _relatives(details: DetailsInfo) -> Iterator[Fact]:
+def _relatives(details: DetailsInfo) -> Iterator[Detail]:
     yield "started by", _names([details.parent] if details.parent else [])
     yield "started", _names(details.children)
     yield "continues", _names([details.continues] if details.continues else [])
@@ -153,7 +153,7 @@ def _names(relatives: Sequence[RelativeInfo]) -> str:
     )
 
 
-def _queue(details: DetailsInfo) -> Iterator[Fact]:
+def _queue(details: DetailsInfo) -> Iterator[Detail]:
     for each in details.queue:
         why = f" ({each.blocked_by})" if each.blocked_by else ""
         yield "message", f"{each.step}{why}: {in_one_line(each.words)}"

@@ -57,6 +57,21 @@ def test_all_facts_are_shown_within_the_width(
 
 
 @pytest.mark.parametrize(
+    ("last", "seen"), [({"ended_at": AT}, [{"until": AT}]), ({"ended_at": None}, [])]
+)
+def test_only_an_answer_that_it_shows_counts_as_seen(
+    monkeypatch: pytest.MonkeyPatch, last: dict[str, Any], seen: list[object]
+) -> None:
+    shown = details(last_answer_at="2026-11-18T11:00:00+00:00")
+    client = Scripted(sessions={**shown, "last": {**shown["last"], **last}})
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+
+    typed(monkeypatch, client, "show", "api")
+
+    assert [given for path, given in client.asked if path[-1] == "seen"] == seen
+
+
+@pytest.mark.parametrize(
     ("runtime", "shown"),
     [("tmux", "tmux"), ("acp", "driven (acp)"), ("observed", "observed")],
 )
