@@ -1,4 +1,4 @@
-"""Starts, ends and cleans up sessions: carries out their rows on the runtime."""
+"""Start, end and clean up sessions on their runtime, as their stored status requires."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from rookery.supervise import Reconciler, SupervisedStep
 
 _log = logging.getLogger(__name__)
 
-#: Seconds after SIGKILL for a program to be gone; the kernel may still be writing for it.
+#: Seconds after SIGKILL for a program to be gone: the kernel may have to finish a write.
 KILL_TIMEOUT_SECONDS = 5.0
 
 #: Seconds before an operation that failed in the runtime is retried.
@@ -54,7 +54,7 @@ RETRY_SECONDS = 1.0
 FAULT_BACKOFF_S = (0.5, 5.0)
 
 #: The facts after which a session must be started, ended or cleaned up.
-CARED_FOR: frozenset[type[Fact]] = frozenset(
+TRIGGERING_FACTS: frozenset[type[Fact]] = frozenset(
     {SessionRequested, WorkspaceReady, EndRequested, SessionEnded}
 )
 
@@ -64,7 +64,7 @@ _FINAL = (RookeryError, OSError, ValueError)
 #: Maximum programs that start at the same time: hundreds would all miss their deadlines.
 MAX_STARTS = 16
 
-#: Seconds after which a program that does not come up frees its slot for others.
+#: Seconds after its launch in which a program that does not come up keeps its slot.
 MAX_SLOT_S = 10.0
 
 
@@ -95,7 +95,7 @@ class Supervisor:
             clock=self._clock,
             pending=partial(self.database.peek, sessions.needing_supervision),
             step=self._step,
-            changed=partial(self.database.bells.of_kinds, CARED_FOR),
+            changed=partial(self.database.bells.of_kinds, TRIGGERING_FACTS),
         ).run()
 
     async def finish(self, *, within: float) -> bool:
@@ -140,7 +140,7 @@ class Supervisor:
                 await self._fail(session, f"it could not be started. {error}")
                 return
             await self.database.write(partial(_record_held, session=session.id, held=held))
-            # The start hook may have come first; tasks that wait for the pane must look again.
+            # This added no journal entry: wake the tasks that wait for the pane.
             self.database.bells.wake(session.id)
             deadline = self._clock.now() + timedelta(seconds=limit)
             seconds = min(limit, MAX_SLOT_S)
@@ -152,7 +152,7 @@ class Supervisor:
             await self._fail(session, f"it did not come up within {limit:g} s{shown}")
 
     async def _wait_until_begun(self, session: SessionId, *, seconds: float) -> bool:
-        """Wait until a session has started, or is to be started again. False on timeout."""
+        """Wait until a session has started, or its start is reported lost. False on timeout."""
 
         def has_begun(db: Connection) -> bool:
             is_starting = sessions.get(db, session).status is Status.STARTING
@@ -184,7 +184,7 @@ class Supervisor:
     async def _screen(self, session: SessionId) -> tuple[str, ...]:
         try:
             return await self.runtime.terminal(session).read()
-        except NoTerminal:
+        except RuntimeFailed:  # it has no terminal, or its screen cannot be read now
             return ()
 
     async def _awaits_workspace(self, session: Session) -> bool:
@@ -248,15 +248,17 @@ class Supervisor:
         await self.runtime.release(session.id)
         shutil.rmtree(self.launcher.context.sessions / session.id, ignore_errors=True)
         await self.database.write(lambda db: sessions.let_go(db, session.id))
-        # This adds no journal entry that would wake ``finish``.
+        # This added no journal entry: wake tasks that wait for it, such as ``finish``.
         self.database.bells.wake(session.id)
         return True
 
     async def _save_screen(self, session: Session) -> None:
         try:
             lines = await self.runtime.terminal(session.id).read(history=True)
-        except RuntimeFailed:
-            return  # there is no terminal any more
+        except RuntimeFailed as error:
+            if not isinstance(error, NoTerminal):
+                _log.warning("The last screen of %s is not kept: %s", session.name, error)
+            return
         file = self.launcher.context.artifacts / f"{session.id}.txt"
         text = "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
         try:
@@ -286,6 +288,7 @@ class Supervisor:
         await self.database.write(lambda db: self._end(db, session.id, session.reason))
 
     def _end(self, db: Connection, session: SessionId, reason: str) -> None:
+        """Record that a session failed or, if its end was requested, that it was killed."""
         record_end.end(db, self.journal, session, outcome="failed", reason=reason)
 
     @property
@@ -294,5 +297,5 @@ class Supervisor:
 
 
 def _record_held(db: Connection, session: SessionId, held: HeldProgram) -> None:
-    sessions.hold(db, session)  # a late report may have said that an earlier start was lost
+    sessions.hold(db, session)  # a late report of an earlier attempt may have released it
     sessions.record_held(db, session, held)
