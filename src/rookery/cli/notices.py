@@ -32,7 +32,7 @@ class SessionNotice(FollowNotice, frozen=True, tag="session"):
 class ForegroundNotice(SessionNotice, frozen=True, tag="foreground"):
     """The session came to the foreground."""
 
-    missed: int
+    missed: int  #: turns that it missed, which are shown next
     omitted: int  #: older missed turns that are not shown
 
 
@@ -66,7 +66,7 @@ class ToolNotice(SessionNotice, frozen=True, tag="tool"):
 
 
 class DeniedNotice(SessionNotice, frozen=True, tag="denied"):
-    """A tool call, which was usually shown before, was denied and did not run."""
+    """A tool call was denied and did not run; usually a ``ToolNotice`` came before."""
 
     at: str
     tool: str
@@ -94,7 +94,7 @@ class TurnNotice(SessionNotice, frozen=True, tag="turn"):
     at: str
     turn: TurnInfo
     is_begun: bool  #: whether its prompt was already shown
-    is_same: bool  #: whether it was answered together with the turn before
+    is_same: bool  #: whether its answer is that of the turn before
 
     @property
     def json(self) -> JsonObject:

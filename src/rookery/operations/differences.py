@@ -31,7 +31,7 @@ class DiffParams(OfSession):
 class SessionDiff:
     session: SessionId
     name: str
-    is_worktree: bool  #: else only what is not committed is shown
+    is_worktree: bool  #: else these are the uncommitted changes of its folder
     against: str  #: the name of what it is compared with
     commit: str
     branch: str
@@ -42,7 +42,7 @@ class SessionDiff:
 
 
 async def diff(context: Context, caller: Caller, params: DiffParams) -> SessionDiff:
-    """Show what a session has changed in its worktree, or what its folder has uncommitted."""
+    """Show a session's changes in its worktree, or the uncommitted ones in its folder."""
     session = await target(context, caller, params.session, Need.READ)
     git, with_text = context.worktrees.git, not params.stat
     workspace = await find_workspace(context, session)

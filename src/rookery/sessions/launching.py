@@ -49,7 +49,7 @@ class Launcher:
             await self.runtime.adopt(session.id, agent, existing.handle)
             return existing
 
-        def hold(db: Connection) -> tuple[Badge, dict[str, Any]]:
+        def prepare(db: Connection) -> tuple[Badge, dict[str, Any]]:
             badge = tokens.give_badge(db, session.id, at=self.clock.now())
             sessions.hold(db, session.id)
             options = sessions.launch_of(db, session.id)
@@ -61,8 +61,8 @@ class Launcher:
 
         if self.context.restore_hooks:
             await self.context.restore_hooks()
-        badge, asked = await self.database.write(hold)
-        return await self.runtime.start(self._make_launch(session, agent, asked, badge))
+        badge, options = await self.database.write(prepare)
+        return await self.runtime.start(self._make_launch(session, agent, options, badge))
 
     async def _find(self, session: Session) -> HeldProgram | None:
         """Return the program if an earlier attempt may have started it, so that it may run."""
@@ -127,5 +127,5 @@ class Launcher:
 
 
 def _earlier_cost(db: Connection, session: Session) -> int:
-    """Return the agent's own total of the conversation that a session continues."""
+    """Return the agent's own total cost of the conversation that a session continues."""
     return driven_streams.total_cost(db, session.continues) if session.continues else 0

@@ -11,16 +11,16 @@ from rookery.model.overlaps import FileInRepository, Overlap
 from rookery.store.sessions import LIVE
 from rookery.store.timestamps import stamp
 
-#: Files that the note about one session names; the rest is counted.
+#: Maximum files that a note names for each other session; the rest is counted.
 MAX_NAMED_FILES = 1
 
 
 def note_edit(
     db: Connection, session: SessionId, file: FileInRepository, *, at: datetime
 ) -> list[SessionId]:
-    """Store that a session has changed a file; return the sessions that overlap by that.
+    """Store that a session has changed a file; return the live sessions that changed it, too.
 
-    Each pair of live sessions is returned once for each file.
+    Each pair of sessions is reported once for each file.
     """
     key = (file.repository, file.path)
     db.execute(
@@ -68,7 +68,7 @@ def live(db: Connection) -> list[Overlap]:
 
 
 def notes(db: Connection) -> dict[SessionId, str]:
-    """Return for each live session that overlaps with others a note with the names."""
+    """Return, by session, a note that names the live sessions that changed the same files."""
     rows = live(db)
     if not rows:
         return {}

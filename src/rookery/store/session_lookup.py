@@ -1,4 +1,4 @@
-"""Find sessions by what users call them: a name, an id, or a part of one."""
+"""Find sessions by what users call them: a name, an id, its beginning, a part of a name."""
 
 from __future__ import annotations
 
@@ -45,46 +45,48 @@ def resolve(
     If ``among`` is given, only these sessions are searched. With ``by_part`` a unique part of
     a name is enough, as well.
     """
-    for question in (
+    for condition in (
         "id = :word",
         f"name = :word and {LIVE}",
         f"native_id = :word and {LIVE}",
         "name = :word",
         "native_id = :word",
     ):
-        if found := _find(db, question, word, limit=1, among=among):
+        if found := _find(db, condition, word, limit=1, among=among):
             return found[0]
     if session := _abbreviated(db, word, among=among, by_part=by_part):
         return session
-    raise SessionUnknown(_unknown(db, word, among))
+    raise SessionUnknown(_unknown_message(db, word, among))
 
 
-def _unknown(db: Connection, word: str, among: Collection[SessionId] | None) -> str:
-    """Return what is said of a word that names no session: the nearest names, or a list."""
+def _unknown_message(db: Connection, word: str, among: Collection[SessionId] | None) -> str:
+    """Return the end of the error for an unknown word: similar names, or how to list all."""
     shown = repr(word[:SHOWN_NAME_CHARACTERS])
     live = _find(db, LIVE, word, limit=MAX_COMPARED_SESSIONS, among=among)
     if near := did_you_mean(word, (each.name for each in live)):
         return f"{shown}. {near}"
     is_short = len(word) < MIN_ID_CHARACTERS
-    hint = f" (an id needs {MIN_ID_CHARACTERS} characters)" if is_short else ""
+    hint = f" (an abbreviated id needs {MIN_ID_CHARACTERS} characters)" if is_short else ""
     return f"{shown}{hint}. See them all with:  rookery ls --all"
 
 
 def _abbreviated(
     db: Connection, word: str, *, among: Collection[SessionId] | None, by_part: bool
 ) -> Session | None:
-    """Return the only session that a part of a name or an id stands for; live ones first.
+    """Return the only session whose name or id begins so, or whose name has this part.
+
+    Live sessions come first.
 
     Raises ``SessionAmbiguous`` if there are several.
     """
     if not word:
         return None
-    is_id = len(word) >= MIN_ID_CHARACTERS
-    begins = f"({_NAME_BEGINS} or {_ID_BEGINS})" if is_id else _NAME_BEGINS
-    is_part = by_part and len(word) >= MIN_PART_CHARACTERS
-    matches = (begins, _NAME_CONTAINS) if is_part else (begins,)
-    for question in (*(f"{each} and {LIVE}" for each in matches), *matches):
-        found = _find(db, question, word, limit=10, among=among)
+    may_be_id = len(word) >= MIN_ID_CHARACTERS
+    begins = f"({_NAME_BEGINS} or {_ID_BEGINS})" if may_be_id else _NAME_BEGINS
+    may_be_part = by_part and len(word) >= MIN_PART_CHARACTERS
+    matches = (begins, _NAME_CONTAINS) if may_be_part else (begins,)
+    for condition in (*(f"{each} and {LIVE}" for each in matches), *matches):
+        found = _find(db, condition, word, limit=10, among=among)
         if len(found) > 1:
             raise SessionAmbiguous(", ".join(f"{each.name} ({each.id})" for each in found))
         if found:
@@ -94,7 +96,7 @@ def _abbreviated(
 
 def _find(
     db: Connection,
-    question: str,
+    condition: str,
     word: str,
     *,
     limit: int,
@@ -102,7 +104,7 @@ def _find(
 ) -> list[Session]:
     chosen = "" if among is None else " and id in (select value from json_each(:among))"
     rows = db.execute(
-        f"select * from sessions where ({question}){chosen}"
+        f"select * from sessions where ({condition}){chosen}"
         f" order by created_at desc limit {limit}",
         {"word": word, "among": json.dumps([*(among or ())])},
     )

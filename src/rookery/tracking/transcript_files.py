@@ -35,7 +35,7 @@ class TailLimit(NamedTuple):
     lines: int
 
 
-#: END is for the last message of a turn, which other work waits for; ALL for a request.
+#: END finds the last message of a turn, for which other work waits; ALL a conversation.
 END, ALL = TailLimit(4 * 1024 * 1024, 2_000), TailLimit(16 * 1024 * 1024, 50_000)
 
 
@@ -48,7 +48,7 @@ class TimeSpan:
 
     @staticmethod
     def of(session: Session) -> TimeSpan:
-        """Return the lifetime of a session: a resumed conversation continues in its file."""
+        """Return the lifetime of a session: the file may have turns of other sessions, too."""
         end = session.ended_at or datetime.max.replace(tzinfo=UTC)
         return TimeSpan(session.created_at, end)
 
@@ -71,7 +71,8 @@ def _entries(agent: str, path: str, limit: TailLimit) -> Iterator[TranscriptEntr
             for line in islice(_lines_from_the_end(file, limit.bytes), limit.lines):
                 entry = read_line(agent, line) if len(line) <= MAX_LINE_BYTES else None
                 if entry and entry.id not in seen_ids:
-                    seen_ids |= {entry.id} - {""}
+                    if entry.id:
+                        seen_ids.add(entry.id)
                     yield entry
     except FileNotFoundError:
         return  # agents write nothing before the first turn
@@ -97,16 +98,16 @@ def _lines_from_the_end(file: int, max_bytes: int) -> Iterator[bytes]:
 def opened(path: str) -> Iterator[int]:
     """Open a file that a session named. Raises ``OSError`` if it cannot be a transcript.
 
-    The session's own processes can read whatever the daemon can, and could show it to every
-    reader of the session. So the file may be in any folder; but it must not block the daemon,
-    and must not be a device or another user's file.
+    The file may be in any folder: the session's own processes could read it, and show its text
+    to all readers of the session, anyway. It must not block the daemon, and must not be a
+    device, a symbolic link or another user's file.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     file = os.open(path, flags)
     try:
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
-            raise PermissionError("it is no file of yours")
+            raise PermissionError("it is not a regular file of this user")
         if status.st_size > MAX_FILE_BYTES:
             raise PermissionError("it is too large")
         yield file

@@ -34,7 +34,7 @@ from rookery.workspaces.child_programs import end_left_over
 from rookery.workspaces.worktrees import Worktrees
 
 #: The facts after which a worktree must be made, checked or removed.
-CARED_FOR: frozenset[type[Fact]] = frozenset(
+TRIGGERING_FACTS: frozenset[type[Fact]] = frozenset(
     {SessionRequested, SessionEnded, WorkspacePruneRequested, WorkspaceLanded}
 )
 
@@ -64,7 +64,7 @@ class WorkspaceKeeper:
             clock=self.journal.clock,
             pending=partial(self.database.peek, workspaces.pending),
             step=self._step,
-            changed=partial(self.database.bells.of_kinds, CARED_FOR),
+            changed=partial(self.database.bells.of_kinds, TRIGGERING_FACTS),
         ).run()
 
     async def _step(self, session_id: SessionId) -> bool:

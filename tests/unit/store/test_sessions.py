@@ -205,7 +205,7 @@ def test_an_unknown_name_is_told_the_nearest_one(
 def test_that_an_abbreviated_id_is_too_short_is_said(db: Connection, add: Add) -> None:
     add("0c41aaaa", name="parser")
 
-    with pytest.raises(SessionUnknown, match="an id needs 4 characters"):
+    with pytest.raises(SessionUnknown, match="an abbreviated id needs 4 characters"):
         session_lookup.resolve(db, "0c4")
     with pytest.raises(SessionUnknown) as told:
         session_lookup.resolve(db, "0c43")

@@ -34,10 +34,10 @@ _INTERRUPTED = "[Request interrupted by user"
 
 def read(line: Line) -> PassageTexts:
     match line:
-        case {"isApiErrorMessage": True, "message": {"content": content}}:
-            yield "error", text_of(content)
         case {"isMeta": True} | {"isSidechain": True} | {"isCompactSummary": True}:
             return
+        case {"isApiErrorMessage": True, "message": {"content": content}}:
+            yield "error", text_of(content)
         case {"type": "user", "message": {"content": str(text)}}:
             yield from transcript_lines.read(text)
         case {"type": "system", "subtype": "local_command", "content": str(text)}:
@@ -72,12 +72,10 @@ def _read_usage(line: Line) -> Usage | None:
             "timestamp": str(at),
             "message": {"id": str(id_), "usage": dict(usage)} as message,
         }:
-            read = token_count(usage, "cache_read_input_tokens")
-            written = token_count(usage, "cache_creation_input_tokens")
-            fresh = token_count(usage, "input_tokens")
-            used = Tokens(
-                fresh + read + written, token_count(usage, "output_tokens"), read, written
-            )
+            cache_read = token_count(usage, "cache_read_input_tokens")
+            cache_write = token_count(usage, "cache_creation_input_tokens")
+            given = token_count(usage, "input_tokens") + cache_read + cache_write
+            used = Tokens(given, token_count(usage, "output_tokens"), cache_read, cache_write)
             context = 0 if line.get("isSidechain") else used.input + used.output
             model = short_string(message, "model")
             return Usage(id_, datetime.fromisoformat(at), model, used, context)
@@ -86,7 +84,7 @@ def _read_usage(line: Line) -> Usage | None:
 
 
 def folders(sources: FolderSources) -> Iterable[str]:
-    """Yield the default settings folder, those that environments set, and the listed ones."""
+    """Yield Claude Code's own folders: the default, those of environments, configured ones."""
     yield str(Path(sources.login.get("HOME") or Path.home()) / ".claude")
     environments = (sources.login, sources.shared, sources.own)
     yield from filter(None, (each.get(CONFIG_DIR) for each in environments))
