@@ -36,7 +36,7 @@ system:
 up: setup ## set up, then run the daemon here
 	@$(BIN)/rookery up
 
-test: setup $(PROGRAMS) ## set up, then lint, types, imports and all tests
+test: setup $(PROGRAMS) ## set up, then lint, types, imports and all tests but the long ones
 	@scripts/system-packages chromium
 	@$(MAKE) --no-print-directory lint imports
 	$(BIN)/python scripts/reference.py --check
@@ -59,8 +59,8 @@ $(PROGRAMS) $(MORE): %/node_modules/.installed: %/package.json %/package-lock.js
 	  npm $(NPM_HOW) --no-audit --no-fund --loglevel=error
 	@touch $@
 
-test-agents: setup $(PROGRAMS) $(MORE) ## run the tests with all real agent programs
-	$(BIN)/pytest tests/real tests/contract -m "real or more_agents" -k "agents"
+test-agents: setup $(PROGRAMS) $(MORE) ## run the long tests with the real agent programs
+	$(BIN)/pytest tests/real tests/contract -m "agents or more_agents" -n 2 --dist worksteal
 
 prove: setup $(PROGRAMS) $(MORE) ## run the long tests: kills at every moment and at random
 	$(BIN)/pytest tests/prove -m prove -s

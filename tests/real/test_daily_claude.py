@@ -12,7 +12,7 @@ from tests.support.real.daily import Done, Person, check_failures, draw, make_re
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real, pytest.mark.agents, pytest.mark.timeout(300)]
 
 #: How often Claude Code tries a request again; ten times take minutes.
 RETRIES = '\nCLAUDE_CODE_MAX_RETRIES = "1"\n'

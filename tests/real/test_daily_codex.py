@@ -11,7 +11,7 @@ from tests.support.real.daily import Person, check_failures, draw, make_reposito
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real, pytest.mark.agents, pytest.mark.timeout(300)]
 
 #: How often Codex tries a request again; its own numbers take a minute.
 RETRIES = "request_max_retries = 1\nstream_max_retries = 1\n"
@@ -139,8 +139,8 @@ def test_a_persons_own_settings_files_and_pictures_are_no_obstacle(
     person = Person(settings)
     person.see("Hooks need review")
     asked = person.session["activity"]
-    person.press("2", "Enter")
-    person.see_no_more("Hooks need review")
+    person.press_until("2", lambda screen: "› 1." not in screen)
+    person.press_until("Enter", lambda screen: "Hooks need review" not in screen)
 
     person.enter("/vim")
     person.see("Vim: Normal")

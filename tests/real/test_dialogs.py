@@ -14,7 +14,7 @@ from tests.support.real.agents import configure
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real, pytest.mark.agents, pytest.mark.timeout(300)]
 
 #: Two questions, of which the second takes several answers.
 QUESTIONS = {

@@ -12,7 +12,7 @@ from tests.support.real.rookery import Rookery, eventually
 from tests.support.real.turns import turns
 from tests.support.scripted_model.server import ModelServer
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real, pytest.mark.agents, pytest.mark.timeout(300)]
 
 #: Seconds for two real agents, on a busy machine.
 SLOWLY = 60.0

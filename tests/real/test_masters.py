@@ -12,7 +12,7 @@ from tests.support.real.agents import configure
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real, pytest.mark.agents, pytest.mark.timeout(300)]
 
 #: A tool call that the agent asks its person about.
 ASKING = "bash: touch made;; say: allowed"

@@ -10,7 +10,7 @@ from tests.support.real.resumed import KNOWN, SECRET, last_answer
 from tests.support.real.rookery import Rookery
 from tests.support.scripted_model.server import ModelServer
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real, pytest.mark.agents, pytest.mark.timeout(300)]
 
 #: What was said in a branch.
 ASIDE, OVERHEARD = "the aside is plover", "saw: aside is pl[o]ver"

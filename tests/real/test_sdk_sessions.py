@@ -116,6 +116,7 @@ def test_rules_and_a_person_decide_and_each_call_is_asked_once(rookery: Rookery)
 
 
 @pytest.mark.spec("D2")
+@pytest.mark.agents
 def test_hooks_that_are_also_installed_ask_no_second_time(rookery: Rookery) -> None:
     rookery.environment["CLAUDE_CONFIG_DIR"] = str(rookery.folder / "claude")
     installed = rookery.run("hooks", "install", "--agent", "claude", "--yes")
@@ -132,6 +133,7 @@ def test_hooks_that_are_also_installed_ask_no_second_time(rookery: Rookery) -> N
 
 
 @pytest.mark.spec("G3", "G7")
+@pytest.mark.agents
 def test_a_message_steers_the_running_turn(rookery: Rookery) -> None:
     up(rookery, "--allow-tool", "Bash")
     begun, go = rookery.project / "begun", rookery.project / "go"
@@ -147,6 +149,7 @@ def test_a_message_steers_the_running_turn(rookery: Rookery) -> None:
 
 
 @pytest.mark.spec("D2", "D5")
+@pytest.mark.agents
 def test_a_denial_and_an_answer_reach_the_agent(rookery: Rookery) -> None:
     up(rookery)
     rookery.send("it", "bash: touch x;; result:")
@@ -165,6 +168,7 @@ def test_a_denial_and_an_answer_reach_the_agent(rookery: Rookery) -> None:
 
 
 @pytest.mark.spec("G3")
+@pytest.mark.agents
 def test_a_turn_is_interrupted_and_the_session_goes_on(rookery: Rookery) -> None:
     up(rookery, "--allow-tool", "Bash")
     begun = rookery.project / "begun"
@@ -178,6 +182,7 @@ def test_a_turn_is_interrupted_and_the_session_goes_on(rookery: Rookery) -> None
 
 
 @pytest.mark.spec("G2", "A5")
+@pytest.mark.agents
 def test_one_turn_completes_and_a_budget_fails(rookery: Rookery) -> None:
     start(rookery, "--single-turn", "say: done", name="once")
     spent = "usage: in=1000 out=9000;; bash: echo x;; " * 3
@@ -191,6 +196,7 @@ def test_one_turn_completes_and_a_budget_fails(rookery: Rookery) -> None:
 
 
 @pytest.mark.spec("A10", "G6")
+@pytest.mark.agents
 def test_a_conversation_moves_from_a_terminal_to_the_sdk_and_back(rookery: Rookery) -> None:
     rookery.start("it", agent="claude")
     rookery.ask("it", f"say: {SECRET}")
@@ -213,6 +219,7 @@ def test_a_conversation_moves_from_a_terminal_to_the_sdk_and_back(rookery: Rooke
 
 
 @pytest.mark.spec("A7", "K3")
+@pytest.mark.agents
 def test_a_turn_goes_on_without_the_daemon_and_nothing_is_recorded_twice(
     rookery: Rookery, models: ModelServer
 ) -> None:
@@ -232,6 +239,7 @@ def test_a_turn_goes_on_without_the_daemon_and_nothing_is_recorded_twice(
 
 
 @pytest.mark.spec("A7", "D2", "K3")
+@pytest.mark.agents
 def test_a_permission_outlives_the_daemon_and_is_asked_once(rookery: Rookery) -> None:
     up(rookery)
     rookery.send("it", "bash: touch x;; say: made it")
@@ -251,6 +259,7 @@ def test_a_permission_outlives_the_daemon_and_is_asked_once(rookery: Rookery) ->
 
 
 @pytest.mark.spec("A5", "A6", "G2")
+@pytest.mark.agents
 def test_a_killed_program_fails_the_session_with_the_signal(rookery: Rookery) -> None:
     up(rookery)
     rookery.send("it", "say: a;; hang:")
@@ -263,6 +272,7 @@ def test_a_killed_program_fails_the_session_with_the_signal(rookery: Rookery) ->
     assert ended["reason"] == "Claude Code was killed by SIGKILL."
 
 
+@pytest.mark.agents
 def test_the_agent_uses_rookerys_tools(rookery: Rookery) -> None:
     up(rookery)
 
@@ -316,6 +326,7 @@ assert host.recv(999), "refused"
 
 
 @pytest.mark.spec("K5", "D2")
+@pytest.mark.agents
 def test_no_command_of_an_agent_answers_through_the_driver_host(rookery: Rookery) -> None:
     script = rookery.folder / "answer.py"
     script.write_text(_ANSWER)

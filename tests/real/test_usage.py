@@ -21,7 +21,7 @@ from tests.support.real.by_hand import ByHand
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real, pytest.mark.agents, pytest.mark.timeout(300)]
 
 #: Two responses each, or one; what goes in is counted by the model, what comes out is stated.
 TOOL = "usage: in=100 cache_read=30 cache_write=40 out=7;; bash: echo hi;; say: ran"

@@ -13,7 +13,7 @@ from tests.support.real.more_agents import waits_at
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real, pytest.mark.agents, pytest.mark.timeout(300)]
 
 #: Words that Claude Code rewrites, each in a way of its own.
 REWRITTEN = (
