@@ -87,7 +87,8 @@ def test_whenever_they_are_killed_nothing_is_lost_and_no_prompt_is_sent_twice(
                 endings[ending] += 1
                 if ending.startswith("failed") and not is_resumed and has_answered(home):
                     is_resumed = True
-                    assert "again" in resume(home)
+                    said = resume(home)
+                    assert "again" in said, f"it was resumed, and said: {said}"
             except AssertionError as violation:
                 violations.append((number, str(violation)[:500]))
     print(f"\n{name}: {count} messages, {sum(endings.values())} deaths: {endings}")  # noqa: T201
