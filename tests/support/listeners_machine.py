@@ -67,7 +67,8 @@ class ListenersMachine(RuleBasedStateMachine):
     @rule(caller=anybody, other=anybody)
     def give_up(self, caller: SessionId, other: SessionId) -> None:
         did_wait = self.waits.pop((caller, other), None) is not None
-        assert listeners.remove(self.db, caller=caller, target=other) == did_wait
+        removed = listeners.remove(self.db, caller=caller, target=other)
+        assert (removed is not None) == did_wait
 
     @rule(session=anybody)
     def paste(self, session: SessionId) -> None:

@@ -11,6 +11,7 @@ from sqlite3 import Connection
 from rookery import supervise
 from rookery.coordination.listeners import notify_of_end, write_news
 from rookery.model import facts
+from rookery.model.facts import SessionId
 from rookery.model.listeners import WAITED_IN_VAIN
 from rookery.model.sessions import Session
 from rookery.store import listeners, sessions
@@ -43,7 +44,8 @@ class ListenerDeadlines:
                 await database.write(self.expire)
             if now - checked >= self.check:
                 checked = now
-                await database.write(self.look_after)
+                for caller in await database.write(self.look_after):
+                    database.bells.wake(caller)
 
         await supervise.every(
             CHECK_INTERVAL_SECONDS, look, name="Watching listeners", clock=clock
@@ -61,19 +63,23 @@ class ListenerDeadlines:
             write_news(db, wait.caller, "\n".join(texts), seq)
         return len(due)
 
-    def look_after(self, db: Connection) -> None:
-        """Notify the sessions that wait for an ended session; the other listeners stay."""
-        now = self.journal.clock.now()
+    def look_after(self, db: Connection) -> list[SessionId]:
+        """Notify the sessions that wait for an ended session; the other listeners stay.
+
+        Returns the notified sessions.
+        """
+        now, notified = self.journal.clock.now(), list[SessionId]()
         for target in listeners.stale(db, before=now - self.stale):
             session = sessions.get(db, target)
             if session.status.is_over:
-                self._notify_late(db, session)
+                notified += self._notify_late(db, session)
             else:
                 _log.info("%s is still waited for.", session.name)
                 listeners.check(db, target, at=now)
+        return notified
 
-    def _notify_late(self, db: Connection, target: Session) -> None:
+    def _notify_late(self, db: Connection, target: Session) -> list[SessionId]:
         noted = facts.Noted(target.id, "waited for, and over")
         seq = self.journal.append(db, noted)
         entry = Entry(seq, self.journal.clock.now(), noted)
-        notify_of_end(db, entry, target)
+        return notify_of_end(db, entry, target)

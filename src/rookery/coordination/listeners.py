@@ -78,7 +78,24 @@ def listen_to_several(
     wait = listeners.begin_wait(db, new_listeners[0].caller, needed=needed, deadline=due)
     for each in new_listeners:
         listen(db, journal, each)
-        listeners.join_wait(db, wait, caller=each.caller, target=each.target)
+        heard = listeners.join_wait(db, wait, caller=each.caller, target=each.target)
+        notify_of_rest(db, journal, each.caller, heard)
+
+
+def stop_listening(db: Connection, journal: Journal, listener: Listener) -> bool:
+    """Remove a listener on request of its caller. False if there is none."""
+    heard = listeners.remove(db, caller=listener.caller, target=listener.target)
+    notify_of_rest(db, journal, listener.caller, heard or [])
+    return heard is not None
+
+
+def notify_of_rest(
+    db: Connection, journal: Journal, caller: SessionId, heard: Sequence[str]
+) -> None:
+    """Notify a session of what a wait had heard in which nothing is left to wait for."""
+    if heard:
+        seq = journal.append(db, facts.WaitExpired(caller, ""))
+        write_news(db, caller, "\n".join(heard), seq)
 
 
 def _report_ring(db: Connection, journal: Journal, listener: Listener) -> None:
@@ -126,9 +143,10 @@ def _end_out_of_reach(db: Connection, entry: Entry, lasting: Sequence[Listener])
     """Remove listeners whose caller could read the target only as a relay peer; notify it."""
     for each in lasting:
         if not session_families.may_read(db, each.caller, each.target):
-            listeners.remove(db, caller=each.caller, target=each.target)
+            heard = listeners.remove(db, caller=each.caller, target=each.target) or []
             words = news(OUT_OF_REACH, sessions.get(db, each.target))
-            write_news(db, each.caller, words, entry.seq, hops=_hops(db, entry))
+            text = "\n".join([*heard, words])
+            write_news(db, each.caller, text, entry.seq, hops=_hops(db, entry))
 
 
 def _notify_of_request(db: Connection, entry: Entry, asked: facts.InputAsked) -> None:
@@ -168,7 +186,8 @@ def _notify_of_withdrawal(
     fired = [each for each in waiting if each.message == withdrawn.number]
     own = [each for each in fired if withdrawn.by == str(Actor.of_session(each.caller))]
     for each in own:
-        listeners.remove(db, caller=each.caller, target=each.target)
+        if heard := listeners.remove(db, caller=each.caller, target=each.target):
+            write_news(db, each.caller, "\n".join(heard), entry.seq)
     why = "they expired" if withdrawn.by == EXPIRY else f"withdrawn by {withdrawn.by}"
     others = [each for each in fired if each not in own]
     _fire(db, entry, others, WITHDRAWN, why)
@@ -210,11 +229,16 @@ def _fire(
             _notify_and_remove(db, entry, [each], words)
 
 
-def notify_of_end(db: Connection, entry: Entry, target: Session) -> None:
-    """Notify all waiting sessions that a session has ended, and remove their listeners."""
-    for each in listeners.of_end(db, target.id, seq=entry.seq):
+def notify_of_end(db: Connection, entry: Entry, target: Session) -> list[SessionId]:
+    """Notify all waiting sessions that a session has ended, and remove their listeners.
+
+    Returns the notified sessions.
+    """
+    waiting = listeners.of_end(db, target.id, seq=entry.seq)
+    for each in waiting:
         template = _template_for(db, each, ENDED)
         _notify_and_remove(db, entry, [each], news(template, target, why_ended(target)))
+    return [each.caller for each in waiting]
 
 
 def _template_for(db: Connection, listener: Listener, template: NewsTemplate) -> NewsTemplate:

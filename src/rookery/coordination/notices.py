@@ -13,7 +13,7 @@ from rookery.agents.mentions import without_mentions
 from rookery.model.actors import LISTENERS, Actor
 from rookery.model.envelopes import envelope
 from rookery.model.facts import SessionId
-from rookery.model.messages import Origin, clean
+from rookery.model.messages import Origin, Words, clean
 from rookery.store import message_limits, messages, sessions
 
 #: The author of merged news; in the store it is a listener.
@@ -46,19 +46,27 @@ def queue_news(db: Connection, recipient: SessionId, news: News) -> None:
     words = clean(without_mentions(session.agent, news.words.replace("\0", " ")))
     if message_limits.has_room_for_news(db, recipient, words.text):
         above = envelope(speaker="Rookery", recipient=name, about=news.about)
-        origin = Origin(news.author, news.cause, above, news.hops)
-        messages.add(db, recipient, words, origin)
+        _add(db, recipient, words, Origin(news.author, news.cause, above, news.hops))
         return
     above = envelope(speaker="Rookery", recipient=name, about=ABOUT_MERGED)
     line = f"{news.subject}: {words.text}" if news.subject else words.text
     _merge(db, recipient, line, Origin(MERGED, news.cause, above, news.hops))
 
 
+def _add(db: Connection, recipient: SessionId, words: Words, origin: Origin) -> None:
+    """Queue news; further news of the same entry and author is added to the first message."""
+    same = messages.find_caused(db, recipient, origin)
+    if same is None:
+        messages.add(db, recipient, words, origin)
+    else:
+        messages.rewrite(db, same.id, f"{same.words}\n{words.text}", hops=origin.hops)
+
+
 def _merge(db: Connection, recipient: SessionId, text: str, origin: Origin) -> None:
     """Add lines to the merged news pending for a session; a repeated line moves down."""
     waiting = messages.find_pending(db, recipient, envelope=origin.envelope)
     if waiting is None:
-        messages.add(db, recipient, clean(text), origin)
+        _add(db, recipient, clean(text), origin)
         return
     added = text.splitlines()
     before = [each for each in waiting.words.splitlines() if each not in {*added, LEFT_OUT}]

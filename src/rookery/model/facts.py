@@ -293,7 +293,7 @@ class RingClosed(_Fact, frozen=True):
 
 
 class WaitExpired(_Fact, frozen=True):
-    """A wait of this session timed out."""
+    """A wait of this session timed out, or nothing was left in it to wait for."""
 
     still: str  #: the names of the sessions that it still waited for
 

@@ -154,9 +154,8 @@ async def unlisten(context: Context, caller: Caller, params: UnlistenParams) -> 
     target_session = await target(context, caller, params.target, Need.READ)
 
     def write(db: Connection) -> Stopped:
-        return Stopped(
-            stored_listeners.remove(db, caller=listening_session.id, target=target_session.id)
-        )
+        removed = Listener(caller=listening_session.id, target=target_session.id)
+        return Stopped(listeners.stop_listening(db, context.journal, removed))
 
     return await once(context, caller, Stopped, write)
 

@@ -127,10 +127,10 @@ class Bells:
             self._work = asyncio.Event()
 
     def wake(self, session: str) -> None:
-        """Wake tasks that wait for this session or for any, after a change that is no entry."""
-        for event in (*self._sessions.pop(session, ()), self._any):
+        """Wake tasks that wait for this session or for work: a change that is no entry."""
+        for event in (*self._sessions.pop(session, ()), self._any, self._work):
             event.set()
-        self._any = asyncio.Event()
+        self._any, self._work = asyncio.Event(), asyncio.Event()
 
 
 def _new_event(bells: dict[str, WeakSet[asyncio.Event]], names: Iterable[str]) -> asyncio.Event:

@@ -66,14 +66,17 @@ def drop(db: Connection, listener: Listener) -> None:
     )
 
 
-def remove(db: Connection, *, caller: SessionId, target: SessionId) -> bool:
-    """Remove a listener on request. False if there is none."""
+def remove(db: Connection, *, caller: SessionId, target: SessionId) -> list[str] | None:
+    """Remove a listener on request. None if there is none.
+
+    Returns the news that its wait had heard, if nothing is left in it to wait for.
+    """
     gone = db.execute(
         "delete from listeners where target = ? and caller = ? returning wait", (target, caller)
     ).fetchone()
-    if gone is not None and gone["wait"] is not None:
-        _lower_needed(db, gone["wait"])
-    return gone is not None
+    if gone is None:
+        return None
+    return [] if gone["wait"] is None else _lower_needed(db, gone["wait"])
 
 
 def forget_caller(db: Connection, caller: SessionId) -> int:
@@ -161,16 +164,18 @@ def begin_wait(
     return int(row["id"])
 
 
-def join_wait(db: Connection, wait: int, *, caller: SessionId, target: SessionId) -> None:
-    """Assign a listener to a wait, and remove it from the one it had before."""
+def join_wait(db: Connection, wait: int, *, caller: SessionId, target: SessionId) -> list[str]:
+    """Assign a listener to a wait, and remove it from the one it had before.
+
+    Returns the news that the earlier wait had heard, if nothing is left in it to wait for.
+    """
     before = db.execute(
         "select wait from listeners where caller = ? and target = ?", (caller, target)
     ).fetchone()["wait"]
     db.execute(
         "update listeners set wait = ? where caller = ? and target = ?", (wait, caller, target)
     )
-    if before is not None:
-        _lower_needed(db, before)
+    return [] if before is None else _lower_needed(db, before)
 
 
 def keep_news(db: Connection, wait: int, target: SessionId, words: str) -> list[str] | None:
@@ -215,16 +220,21 @@ def end_wait(db: Connection, wait: int) -> None:
     db.execute("delete from waits where id = ?", (wait,))
 
 
-def _lower_needed(db: Connection, wait: int) -> None:
-    """Lower the number that a wait needs after it lost a listener, so that it can end."""
+def _lower_needed(db: Connection, wait: int) -> list[str]:
+    """Lower the number that a wait needs after it lost a listener, so that it can end.
+
+    If it lost the last one, it ends; returns the news that it had heard.
+    """
+    news = heard(db, wait)
     (remaining,) = db.execute(
         "select count(*) from listeners where wait = ?", (wait,)
     ).fetchone()
     if not remaining:
-        end_wait(db, wait)  # the caller removed the last one, and expects no news
-        return
-    reachable = remaining + len(heard(db, wait))
+        end_wait(db, wait)
+        return news
+    reachable = remaining + len(news)
     db.execute("update waits set needed = min(needed, ?) where id = ?", (reachable, wait))
+    return []
 
 
 def _wait(row: Row) -> ComposedWait:

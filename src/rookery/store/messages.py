@@ -64,6 +64,16 @@ def find_pending(
     return PendingMessage(MessageId(row["id"]), row["words"]) if row else None
 
 
+def find_caused(db: Connection, recipient: SessionId, origin: Origin) -> PendingMessage | None:
+    """Return the pending message to a session that the same author wrote for the same entry."""
+    row = db.execute(
+        "select id, words from messages"
+        " where cause = ? and author = ? and recipient = ? and step = 'pending'",
+        (origin.cause, str(origin.author), recipient),
+    ).fetchone()
+    return PendingMessage(MessageId(row["id"]), row["words"]) if row else None
+
+
 def rewrite(db: Connection, message: MessageId, words: str, *, hops: int) -> None:
     """Replace the text of a pending message; the higher hop count applies."""
     db.execute(

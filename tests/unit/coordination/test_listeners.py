@@ -10,7 +10,7 @@ import pytest
 
 from rookery.coordination import relays
 from rookery.coordination.listener_deadlines import ListenerDeadlines
-from rookery.coordination.listeners import listen_to_several
+from rookery.coordination.listeners import listen_to_several, stop_listening
 from rookery.model import facts
 from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import Fact, SessionId
@@ -185,8 +185,9 @@ def test_a_caller_that_ended_waits_for_nothing(office: Office) -> None:
 def test_a_caller_may_stop_listening(office: Office) -> None:
     office.listen(ANNA, WORKER)
 
-    assert listeners.remove(office.db, caller=ANNA, target=WORKER)
-    assert not listeners.remove(office.db, caller=ANNA, target=WORKER)
+    listener = Listener(caller=ANNA, target=WORKER)
+    assert stop_listening(office.db, office.journal, listener)
+    assert not stop_listening(office.db, office.journal, listener)
     office.happen(facts.TurnEnded(WORKER))
     assert office.told() == []
 
@@ -358,6 +359,24 @@ def test_a_wait_that_loses_a_listener_needs_one_less(office: Office) -> None:
 
     listeners.remove(office.db, caller=ANNA, target=BERT)
     office.happen(facts.TurnEnded(WORKER))
+
+    assert office.told() == [(ANNA, FINISHED)]
+
+
+@pytest.mark.spec("E7")
+@pytest.mark.parametrize("how", ["stopped listening", "another wait"])
+def test_what_a_wait_has_heard_is_told_when_nothing_is_left_in_it_to_wait_for(
+    office: Office, how: str
+) -> None:
+    wanted = [Listener(caller=ANNA, target=each) for each in (WORKER, BERT)]
+    listen_to_several(office.db, office.journal, wanted, needed=2, deadline=None)
+    office.happen(facts.TurnEnded(WORKER))
+    left = Listener(caller=ANNA, target=BERT)
+
+    if how == "stopped listening":
+        stop_listening(office.db, office.journal, left)
+    else:
+        listen_to_several(office.db, office.journal, [left], needed=1, deadline=None)
 
     assert office.told() == [(ANNA, FINISHED)]
 
@@ -631,6 +650,25 @@ def test_a_lasting_listener_ends_with_the_relay_that_gave_reach_and_says_so(
     ((to, words),) = office.told()
     ended = "is not your relay peer any more: you are told of it no longer."
     assert (to, words) == (ANNA, f'Session worker on here "worker\'s work" {ended}')
+    assert not listeners.known(db)
+
+
+@pytest.mark.spec("F1", "E7")
+def test_all_lasting_listeners_of_a_session_that_leaves_a_relay_end_in_one_message(
+    db: Connection, journal: Journal
+) -> None:
+    office, relay = talk_of_strangers(db, journal)
+    for target in (BERT, WORKER):
+        office.listen(ANNA, target, repeat=True)
+
+    leave(office, relay, who=ANNA)
+
+    ((to, words),) = office.told()
+    assert to == ANNA
+    assert [line.split('"')[0] for line in words.splitlines()] == [
+        "Session bert on here ",
+        "Session worker on here ",
+    ]
     assert not listeners.known(db)
 
 

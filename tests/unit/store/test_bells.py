@@ -38,6 +38,20 @@ async def database(database: ObservedDatabase, journal: Journal) -> ObservedData
     return database
 
 
+async def test_a_change_that_is_no_entry_wakes_its_session_and_work(
+    database: Database,
+) -> None:
+    bells = database.bells
+    rung = [database.bell(), bells.of_work(), bells.of_sessions([ANNA])]
+    silent = bells.of_sessions([BERT])
+
+    bells.wake(ANNA)
+
+    assert all(each.is_set() for each in rung)
+    assert not silent.is_set()
+    assert not bells.of_work().is_set()
+
+
 @pytest.mark.parametrize(
     ("fact", "rung"),
     [
