@@ -204,6 +204,18 @@ async def test_its_messages_say_that_they_went_over_the_protocol(daemon: Daemon)
     assert [tuple(each) for each in sent] == [("acp", "acknowledged")] * 2
 
 
+@pytest.mark.spec("E6", "G3")
+@pytest.mark.parametrize("urgency", ["now", "interrupt"])
+async def test_an_urgent_message_interrupts_the_turn_of_a_session_without_a_terminal(
+    daemon: Daemon, urgency: str
+) -> None:
+    session = await daemon.start("wait")
+    await daemon.until(session.id, Activity.WORKING)
+    await daemon.ask("send", session=session.id, words="say: at once", **{urgency: True})
+
+    assert (await daemon.answers(session.id, number=2))[-1] == "at once"
+
+
 @pytest.mark.spec("G2", "A5")
 async def test_a_session_of_one_turn_is_completed_after_it(daemon: Daemon) -> None:
     session = await daemon.start("say: hello", single_turn=True)

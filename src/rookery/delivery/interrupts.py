@@ -33,9 +33,10 @@ class TurnInterrupts:
         A key is counted before it is pressed: the next daemon presses it again only while the
         session still works.
         """
-        view = await self.runtime.terminal(session.id).view()
-        if view.dialog or not await self.database.write(partial(self._note, session=session)):
-            return False  # the key would answer the dialog
+        if await self._shows_dialog(session):
+            return False  # the key would answer it
+        if not await self.database.write(partial(self._note, session=session)):
+            return False
 
         def has_moved(db: Connection) -> bool:
             return sessions.get(db, session.id).activity is not Activity.WORKING
@@ -49,6 +50,11 @@ class TurnInterrupts:
             sessions=(session.id,),
         )
         return True
+
+    async def _shows_dialog(self, session: Session) -> bool:
+        if not session.has_terminal:
+            return False
+        return (await self.runtime.terminal(session.id).view()).dialog is not None
 
     def _note(self, db: Connection, session: Session) -> bool:
         """Record that the keys are about to be pressed. False if there is no reason for it."""
