@@ -25,6 +25,7 @@ from rookery.drivers.message_queue import (
 )
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, Step, Way
+from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.model.sessions import TMUX, Session
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
@@ -36,6 +37,11 @@ _log = logging.getLogger(__name__)
 
 #: After this time a message is typed instead. An idle agent reads its queue every 10 s.
 MAX_QUEUE_WAIT = timedelta(seconds=30)
+
+#: After this time without an answer of the queue, a message that may be in it is unsure.
+MAX_QUEUE_SILENCE = timedelta(minutes=5)
+
+_UNREAD = Obstacle(BlockedReason.QUEUE_UNREAD, "its message queue cannot be read.")
 
 #: Seconds for a message that has left the queue to appear in the conversation.
 TAKING_SECONDS = 2.0
@@ -106,6 +112,8 @@ class QueuedDelivery:
                     pass
         except DriverError as error:
             _log.warning("The queue of %s cannot be read: %s", session.name, error)
+            if parcel.step is Step.SENDING and not self._is_older(parcel, MAX_QUEUE_SILENCE):
+                return Blocked(_UNREAD, is_typed=True)  # perhaps it never got there
             return Submitted(parcel.since)
         return Submitted(parcel.since, is_final=True)
 
@@ -118,7 +126,10 @@ class QueuedDelivery:
 
     def _is_overdue(self, parcel: Parcel, session: Session) -> bool:
         is_idle = session.activity is Activity.IDLE
-        return is_idle and self.clock.now() - parcel.since > MAX_QUEUE_WAIT
+        return is_idle and self._is_older(parcel, MAX_QUEUE_WAIT)
+
+    def _is_older(self, parcel: Parcel, age: timedelta) -> bool:
+        return self.clock.now() - parcel.since > age
 
     async def _note_queued(self, parcel: Parcel) -> Delivery:
         move = partial(message_batches.move, parcel=parcel, step=Step.PASTED)

@@ -18,6 +18,8 @@ class BlockedReason(StrEnum):
     QUEUED = "queued"  #: an earlier message is being delivered
     NO_TOOLS = "no-tools"  #: the agent has not connected to Rookery's tools yet
 
+    QUEUE_UNREAD = "queue-unread"  #: the agent's message queue cannot be read
+
     # The pane.
     SCROLLING = "scrolling"  #: a person scrolls in the pane
     TYPING = "typing"  #: a person typed a moment ago

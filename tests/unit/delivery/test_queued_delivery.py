@@ -11,7 +11,11 @@ import anyio
 import pytest
 
 from rookery.agents.catalog import AGENTS
-from rookery.delivery.queued_delivery import MAX_QUEUE_WAIT, QueuedDelivery
+from rookery.delivery.queued_delivery import (
+    MAX_QUEUE_SILENCE,
+    MAX_QUEUE_WAIT,
+    QueuedDelivery,
+)
 from rookery.drivers.driver import DriverError, DriverLaunch
 from rookery.drivers.message_queue import MessageQueue, QueueBroken, QueuePlace
 from rookery.model.facts import SessionStarted
@@ -37,6 +41,7 @@ class FakeQueue:
         self.added: list[str] = []
         self.place = QueuePlace.WAITING
         self.error: DriverError | Killed | None = None
+        self.is_unreadable = False
         self.taken_meanwhile = False  #: the agent takes a message before it can be removed
 
     def make(self, launch: DriverLaunch, conversation: str) -> MessageQueue:
@@ -49,6 +54,8 @@ class FakeQueue:
         self.added.append(text)
 
     async def find(self, receipt: str) -> QueuePlace:
+        if self.is_unreadable:
+            raise DriverError("it does not answer.")
         return self.place
 
     async def remove(self, receipt: str) -> bool:
@@ -208,6 +215,22 @@ async def test_after_a_crash_before_the_addition_a_message_is_delivered_anew(
     assert found == [Blocked()]
     assert released
     assert released.way == ""
+
+
+@pytest.mark.spec("K3")
+async def test_a_message_that_perhaps_never_reached_an_unreadable_queue_waits_for_a_while(
+    case: Case, journal: Journal, clock: FakeClock
+) -> None:
+    case.queue.is_unreadable = True
+    parcel = replace(await claimed(case, journal), way="queue")
+
+    first = await case.deliver(parcel, is_new=False)
+    clock.advance(MAX_QUEUE_SILENCE.total_seconds() + 1)
+    late = await case.deliver(parcel, is_new=False)
+
+    assert isinstance(first, Blocked)
+    assert first.is_typed
+    assert isinstance(late, Submitted)
 
 
 @pytest.mark.spec("K3")

@@ -17,7 +17,7 @@ from rookery.drivers.json_rpc import RequestRefused, RpcClient
 from rookery.drivers.message_queue import QueueBroken, QueuePlace
 from rookery.drivers.server_process import ServerProcess
 
-#: Seconds for the app-server to start and to answer; it takes 0.3 s.
+#: Seconds for the app-server to start, and for each answer; it starts in 0.3 s.
 QUEUE_TIMEOUT_S = 20.0
 
 #: Entries of the queue, and items of the conversation, that are searched.
@@ -47,10 +47,10 @@ class CodexQueue:
         }
         async with self._connected() as rpc:
             try:
-                await rpc.call("thread/queue/add", params)
+                await _call(rpc, "thread/queue/add", params)
             except RequestRefused:
                 raise
-            except (DriverError, TimeoutError) as error:
+            except DriverError as error:
                 raise QueueBroken(str(error)) from error
 
     async def find(self, receipt: str) -> QueuePlace:
@@ -66,12 +66,12 @@ class CodexQueue:
             if not (entry := await self._queued(rpc, receipt)):
                 return False
             params = {"threadId": self._thread, "queuedSubmissionId": entry}
-            return bool((await rpc.call("thread/queue/delete", params)).get("deleted"))
+            return bool((await _call(rpc, "thread/queue/delete", params)).get("deleted"))
 
     async def _queued(self, rpc: RpcClient, receipt: str) -> str:
         """Return the id of a message in the queue; empty if it is not there."""
         params = {"threadId": self._thread, "limit": _QUEUED}
-        entries = (await rpc.call("thread/queue/list", params)).get("data")
+        entries = (await _call(rpc, "thread/queue/list", params)).get("data")
         for entry in entries if isinstance(entries, list) else ():
             match entry:
                 case {"id": str(number), "clientUserMessageId": str(known)}:
@@ -83,7 +83,7 @@ class CodexQueue:
 
     async def _is_in_conversation(self, rpc: RpcClient, receipt: str) -> bool:
         params = {"threadId": self._thread, "limit": _RECENT, "sortDirection": "desc"}
-        items = (await rpc.call("thread/items/list", params)).get("data")
+        items = (await _call(rpc, "thread/items/list", params)).get("data")
         return any(
             isinstance(each, dict) and (each.get("item") or {}).get("clientId") == receipt
             for each in (items if isinstance(items, list) else ())
@@ -96,11 +96,24 @@ class CodexQueue:
         rpc = RpcClient(process.output, process.input, _Ignoring())
         reading = asyncio.create_task(rpc.read())
         try:
-            async with asyncio.timeout(QUEUE_TIMEOUT_S):
+            async with _answer_in_time():
                 await introduce(rpc)
-                yield rpc
-        except TimeoutError as error:
-            raise DriverError("Codex's app-server does not answer.") from error
+            yield rpc
         finally:
             reading.cancel()
             await process.close()
+
+
+async def _call(rpc: RpcClient, method: str, params: Fields) -> Fields:
+    """Return the result of a request. Raises ``DriverError`` if there is none in time."""
+    async with _answer_in_time():
+        return await rpc.call(method, params)
+
+
+@asynccontextmanager
+async def _answer_in_time() -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(QUEUE_TIMEOUT_S):
+            yield
+    except TimeoutError as error:
+        raise DriverError("Codex's app-server does not answer.") from error
