@@ -37,6 +37,7 @@ def accept(
     has_place = _has_place(db, plan)
     _require_not_live(db, plan)
     session = _new_session(db, journal, plan, owner=owner)
+    workspaces.require_stays(db, session.project_path)
     sessions.add(db, session, launch=_launch(plan))
     _enter_workspace(db, plan, session)
     journal.append(db, SessionRequested(session.id, owner))

@@ -131,6 +131,17 @@ def is_in_use(db: Connection, path: str) -> bool:
     return bool(row and row[0])
 
 
+def require_stays(db: Connection, folder: str) -> None:
+    """Refuse a folder in a workspace that is being removed. Raises ``CommandRefused``."""
+    row = db.execute(
+        "select path from workspaces where state = 'removing'"
+        " and (path = ?1 or substr(?1, 1, length(path) + 1) = path || '/')",
+        (folder,),
+    ).fetchone()
+    if row:
+        raise CommandRefused(f"The worktree {row['path']} is being removed. Try again later.")
+
+
 def users(db: Connection, path: str) -> list[SessionId]:
     """Return the live sessions that work in a workspace."""
     rows = db.execute(

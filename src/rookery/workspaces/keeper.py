@@ -206,6 +206,9 @@ class WorkspaceKeeper:
         await self.database.write(finish)
 
     async def _why_not_remove(self, workspace: Workspace) -> str:
+        in_use = partial(workspaces.is_in_use, path=workspace.path)
+        if await self.database.read(in_use):
+            return "a session works in it"
         if workspace.is_discarded:
             return ""
         return await self.worktrees.why_keep(workspace, half_removed=True)

@@ -14,6 +14,7 @@ from rookery.model.errors import BadInput, CommandRefused, Forbidden
 from rookery.model.facts import SessionId, TurnStarted
 from rookery.model.scopes import Identity, Scope
 from rookery.model.workspaces import WorkspaceState
+from rookery.operations import resume
 from rookery.operations.landing import Landed
 from rookery.store import sessions, workspaces
 from rookery.store.journal import Journal
@@ -315,6 +316,26 @@ async def test_a_worktree_that_was_resumed_meanwhile_is_not_removed(bench: Bench
     row = await bench.workshop.workspace(resumed.id)
     assert row
     assert row.state is WorkspaceState.READY
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("how", ["resume", "start"])
+async def test_no_session_starts_in_a_worktree_that_is_being_removed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(resume, "REMOVAL_TIMEOUT_S", 0)
+    async with bench.workshop.kept():
+        tree = await bench.make("fix")
+    await bench.workshop.finish(await bench.workshop.id_of("fix"))
+    begin = partial(workspaces.begin_removal, path=str(tree.path))
+    await bench.desk.database.write(begin)
+
+    asked = {
+        "resume": {"session": "fix"},
+        "start": {"agent": "demo", "project": str(tree.path)},
+    }[how]
+    with pytest.raises(CommandRefused, match="is being removed"):
+        await bench.desk.ask(how, **asked)
 
 
 @pytest.mark.spec("L3", "K5")

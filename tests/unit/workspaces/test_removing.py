@@ -351,6 +351,30 @@ async def test_an_interrupted_removal_spares_what_was_added_meanwhile(
 
 
 @pytest.mark.spec("L3")
+@pytest.mark.parametrize("discarded", [False, True])
+async def test_a_worktree_in_which_a_session_works_is_not_removed(
+    workshop: Workshop, *, discarded: bool
+) -> None:
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+    session = await workshop.id_of("fix")
+    await workshop.finish(session)
+    await workshop.settle("by hand", tree.path)
+
+    def begin(db: Connection) -> None:
+        workspaces.advance(db, str(tree.path), WorkspaceState.REMOVING)
+        if discarded:
+            workspaces.discard(db, str(tree.path), "it failed")
+
+    await workshop.database.write(begin)
+    async with workshop.kept():
+        kept = await workshop.until(session, WorkspaceState.REMOVED, WorkspaceState.KEPT)
+
+    assert (kept.state, kept.reason) == (WorkspaceState.KEPT, "a session works in it")
+    assert (tree.path / "a.txt").exists()
+
+
+@pytest.mark.spec("L3")
 async def test_a_read_only_folder_does_not_keep_a_worktree(workshop: Workshop) -> None:
     workshop.repository.commit(".gitignore", "cache\n")
     async with workshop.kept():
