@@ -139,9 +139,10 @@ async def watch_deadlines(
     async def look() -> None:
         nonlocal before
         now = clock.now()
-        jump, before = now - before - timedelta(seconds=DEADLINE_CHECK_S), now
+        jump = now - before - timedelta(seconds=DEADLINE_CHECK_S)
         if abs(jump) > CLOCK_JUMP:
-            await put_off(jump)
+            await put_off(jump)  # if it fails, the next check sees the jump again
+        before = now
         await expire()
 
     # A longer backoff after a failure would look as if the computer had slept.

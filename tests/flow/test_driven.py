@@ -469,8 +469,10 @@ async def test_starts_that_wait_for_one_place_get_it_one_after_another(daemon: D
         await daemon.until(each.id, Status.COMPLETED)
 
     rows = await daemon.context.database.read(
-        lambda db: db.execute("select kind from entries order by seq").fetchall()
+        lambda db: db.execute("select kind, session from entries order by seq").fetchall()
     )
+    begun = [row["session"] for row in rows if row["kind"] == "session-started"]
+    assert begun == [each.id for each in (first, *waiting)], "first come, first served"
     order = [row["kind"] for row in rows if row["kind"] in {"session-started", "session-ended"}]
     assert order == ["session-started", "session-ended"] * 5
 

@@ -7,10 +7,14 @@ from sqlite3 import Connection
 
 import pytest
 
+from rookery.coordination.listeners import listen
 from rookery.model import facts
+from rookery.model.actors import PERSON
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
+from rookery.model.listeners import Listener
+from rookery.model.messages import Origin, Words
 from rookery.processes import Process
 from rookery.sessions.expiry import (
     CHECK_INTERVAL_SECONDS,
@@ -20,7 +24,7 @@ from rookery.sessions.expiry import (
     ExpirySpans,
     awake_ago,
 )
-from rookery.store import observed_panes, session_lookup, sessions
+from rookery.store import flags, messages, observed_panes, session_lookup, sessions
 from tests.support.daemon import House, World, running
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.fakes.runtime import FakeRuntime
@@ -99,6 +103,30 @@ async def test_a_driven_session_that_is_idle_for_30_minutes_is_ended_and_a_turn_
     assert still is Status.RUNNING
     assert ended.ended_by == "idle"
     assert others == [Status.RUNNING, Status.RUNNING]
+
+
+@pytest.mark.spec("A9", "E6")
+@pytest.mark.parametrize("waits_for", ["a session", "a message", "nothing"])
+async def test_an_idle_driven_session_with_which_it_soon_goes_on_is_not_ended(
+    database: ObservedDatabase, world: World, waits_for: str
+) -> None:
+    async with running(database, world) as context:
+        idle, other = await add(context, "idle", "sdk"), await context.start()
+
+        def prepare(db: Connection) -> None:
+            context.journal.append(db, facts.TurnStarted(idle, "go"), facts.TurnEnded(idle))
+            flags.hold(db, on=True)
+            if waits_for == "a session":
+                listen(db, context.journal, Listener(caller=idle, target=other))
+            elif waits_for == "a message":
+                messages.add(db, idle, Words("Next.", 0), Origin(PERSON, 1))
+
+        await database.write(prepare)
+        world.clock.advance(HOUR)
+        await timers(context).round()
+
+        ended_by = (await context.session(idle)).ended_by
+    assert ended_by == ("idle" if waits_for == "nothing" else "")
 
 
 @pytest.mark.spec("A9", "A7")

@@ -37,8 +37,7 @@ async def inbox(context: Context, caller: Caller, params: InboxParams) -> Inbox:
 
     def read(db: Connection) -> Inbox:
         allowed = {only.id} if only else reach(context, db, caller, Need.READ)
-        found = backlog.letters(db, only.id if only else None, done_with=params.all)
-        letters = [each for each in found if allowed is None or each.session in allowed]
+        letters = backlog.letters(db, allowed, done_with=params.all)
         return Inbox(letters, flags.is_holding(db))
 
     return await context.database.read(read)

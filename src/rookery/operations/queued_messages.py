@@ -210,6 +210,11 @@ def _require_recipient(session: Session, message: QueuedMessage) -> None:
 
 def _require_undelivered(message: QueuedMessage, *, sure: bool) -> None:
     """Refuse to repeat a message that waits, has arrived, or may have (unless ``sure``)."""
+    if message.kind is MessageKind.RELAY:
+        raise CommandRefused(
+            f"Message {message.id} is from a relay, whose answers are not sent again. Send its"
+            " text as a message of yours:  rookery send"
+        )
     if message.step is Step.UNSURE and not sure:
         raise CommandRefused(
             f"Message {message.id} may have arrived. To send it again nevertheless:"

@@ -17,7 +17,7 @@ from rookery.model.sessions import Session
 from rookery.ports.runtime import Runtime
 from rookery.processes import Process, is_running
 from rookery.sessions import record_end
-from rookery.store import retention, sessions
+from rookery.store import listeners, message_queue, retention, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
@@ -106,11 +106,14 @@ class Expiry:
                 await self.database.write(partial(self._end, session=session))
 
     async def _end_idle_driven(self, gaps: Sequence[ClockGap]) -> None:
-        """End driven sessions that are idle for long; a running turn never counts."""
+        """End driven sessions that are idle for long; a running turn never counts.
+
+        Those that wait for other sessions, or to which a message is on its way, are not idle.
+        """
         since = self._ago(self.spans.driven_idle, gaps)
         for session in await self.database.read(partial(sessions.inactive, since=since)):
             if session.is_driven and session.activity is Activity.IDLE:
-                await self.database.write(partial(self._end, session=session))
+                await self.database.write(partial(self._end_unless_expectant, session=session))
 
     async def _end_unidentified(self, gaps: Sequence[ClockGap]) -> None:
         """End headless sessions known only by a start call, which any process can make.
@@ -138,6 +141,12 @@ class Expiry:
             self._end_record(db, session, f"it reported nothing for {hours:g} h")
         elif not _was_active_since(db, session):
             self.journal.append(db, EndRequested(session.id, "idle"))
+
+    def _end_unless_expectant(self, db: Connection, session: Session) -> None:
+        """End a session unless news or a message will soon begin its next turn."""
+        waits = listeners.targets_of(db, session.id)
+        if not waits and not message_queue.waiting(db, [session.id]):
+            self._end(db, session)
 
     def _end_record(self, db: Connection, session: Session, reason: str) -> None:
         if not _was_active_since(db, session):

@@ -54,7 +54,7 @@ class Launcher:
             sessions.hold(db, session.id)
             options = sessions.launch_of(db, session.id)
             if session.is_driven:
-                options = {**options, "earlier_cost": _earlier_cost(db, session)}
+                options = {**options, "earlier_cost": driven_streams.earlier_cost(db, session)}
             elif agent.abilities.lists_tools and self._tools(options):
                 sessions.await_tools(db, session.id)
             return badge, options
@@ -124,8 +124,3 @@ class Launcher:
     def _tools(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the command of the MCP server for a session; empty if it gets none."""
         return self.context.tools if options.get("tools", True) else ()
-
-
-def _earlier_cost(db: Connection, session: Session) -> int:
-    """Return the agent's own total cost of the conversation that a session continues."""
-    return driven_streams.total_cost(db, session.continues) if session.continues else 0

@@ -200,8 +200,10 @@ class Supervisor:
         limit = self.driven_limit
 
         def is_full(db: Connection) -> bool:
-            is_launched = sessions.has_runtime(db, session.id)
-            return not is_launched and sessions.count_driven(db, launched=True) >= limit
+            if sessions.has_runtime(db, session.id):
+                return False
+            before = sessions.count_earlier_starts(db, session.id)
+            return sessions.count_driven(db, launched=True) + before >= limit
 
         def take_place(db: Connection) -> bool:
             # In one transaction: other starts may have seen the same free place.

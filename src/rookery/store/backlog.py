@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection, Row
@@ -109,22 +111,24 @@ _DONE_WITH = "(cleared_at is not null or withdrawn_by not in ('', ?))"
 
 def letters(
     db: Connection,
-    recipient: SessionId | None = None,
+    among: Collection[SessionId] | None = None,
     *,
     last: int = 1_000,
     done_with: bool = False,
 ) -> list[Letter]:
     """Return the messages that are not acknowledged, oldest first.
 
-    ``done_with`` includes those that were withdrawn on request or cleared.
+    If ``among`` is given, only those to these sessions. ``done_with`` includes those that were
+    withdrawn on request or cleared.
     """
     rows = db.execute(
         "select id, recipient, author, substr(words, 1, 2000) as words, step, waits_for,"
         " blocked_code, blocked_detail, withdrawn_by, written_at, expires_at, repeats,"
         " cleared_at, way"
         f" from messages where step <> 'acknowledged' and (? or not {_DONE_WITH})"
-        " and (? is null or recipient = ?) order by id desc limit ?",
-        (done_with, EXPIRY, recipient, recipient, last),
+        " and (?3 is null or recipient in (select value from json_each(?3)))"
+        " order by id desc limit ?4",
+        (done_with, EXPIRY, None if among is None else json.dumps([*among]), last),
     ).fetchall()
     return [
         Letter(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
-from rookery.model.sessions import NativeId
+from rookery.model.sessions import NativeId, Session
+from rookery.store import sessions
 from rookery.store.sessions import LIVE
 
 
@@ -41,6 +42,20 @@ def total_cost(db: Connection, session: SessionId) -> int:
         "select total_cost from driven_streams where session = ?", (session,)
     ).fetchone()
     return (row["total_cost"] or 0) if row else 0
+
+
+def earlier_cost(db: Connection, session: Session) -> int:
+    """Return the agent's own total cost of the conversation that a session continues.
+
+    It is the total that the last of the earlier sessions reported: a session that ended before
+    its first turn has reported none.
+    """
+    earlier = session.continues
+    while earlier and sessions.is_known(db, earlier):
+        if cost := total_cost(db, earlier):
+            return cost
+        earlier = sessions.get(db, earlier).continues
+    return 0
 
 
 def live_holder(db: Connection, session: SessionId, native_id: NativeId) -> str | None:

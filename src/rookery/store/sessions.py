@@ -113,6 +113,19 @@ def count_driven(db: Connection, *, launched: bool = False) -> int:
     return int(db.execute(query, NOT_DRIVEN).fetchone()[0])
 
 
+def count_earlier_starts(db: Connection, session: SessionId) -> int:
+    """Count the driven sessions that were requested before this one and wait for a place."""
+    marks = ", ".join("?" for _ in NOT_DRIVEN)
+    query = (
+        f"select count(*) from sessions where {LIVE} and runtime not in ({marks})"
+        " and status = 'starting' and not is_held"
+        " and (created_at, id) < (select created_at, id from sessions where id = ?)"
+        " and not exists (select 1 from workspaces"
+        " where session = sessions.id and state = 'requested')"
+    )
+    return int(db.execute(query, (*NOT_DRIVEN, session)).fetchone()[0])
+
+
 def names_of_others(db: Connection, session: SessionId) -> list[str]:
     """Return the names of all live sessions except this one."""
     rows = db.execute(f"select name from sessions where {LIVE} and id <> ?", (session,))
