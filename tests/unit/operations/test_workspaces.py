@@ -330,7 +330,7 @@ async def test_no_session_starts_in_a_worktree_that_is_being_removed(
     begin = partial(workspaces.begin_removal, path=str(tree.path))
     await bench.desk.database.write(begin)
 
-    asked = {
+    asked: dict[str, Any] = {
         "resume": {"session": "fix"},
         "start": {"agent": "demo", "project": str(tree.path)},
     }[how]
