@@ -13,6 +13,8 @@ from rookery.agents.codex import screen
 from rookery.agents.codex.agent import command_line
 from rookery.agents.codex.hooks import EVENTS
 from rookery.agents.shared.claude_style_hooks import DECISION_TIMEOUT_S
+from rookery.agents.shared.dialog_subjects import is_about
+from rookery.model.permissions import Call
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import LaunchSpec
@@ -125,3 +127,49 @@ def test_a_list_of_commands_tells_what_enter_would_take(
     lines = ["• ok", *above, "", f"› {draft}", "", "  GPT-5.5 default · /tmp/p"]
 
     assert screen.read(read_styled("\n".join(lines))) == View(draft, instead=instead)
+
+
+#: A dialog about a patch as Codex 0.166.0 draws it: one line for each file, wrapped if long.
+EDITS = """\
+• Edited 2 files (+2 -0)
+    + Show details
+
+
+  Would you like to make the following edits?
+
+  Description: Apply proposed file edits
+  Destination: /p/notes.md
+  Destination:
+  /p/long/folder/rea
+  dme.md
+
+
+› 1. Yes, proceed (y)
+  2. Yes, and don't ask again for these files (a)
+  3. No, and tell Codex what to do differently (esc)
+
+  Press enter to confirm or esc to cancel"""
+
+
+@pytest.mark.spec("D2", "D5")
+@pytest.mark.parametrize(
+    ("files", "is_about_it"),
+    [
+        (["notes.md", "/p/long/folder/readme.md"], True),
+        (["/p/notes.md"], False),
+        (["/p/notes.md", "/p/long/folder/readme.md", "/p/third.md"], False),
+        (["/q/notes.md", "/p/long/folder/readme.md"], False),
+        ([], False),
+    ],
+)
+def test_a_dialog_about_a_patch_is_known_by_all_files_that_it_names(
+    files: list[str], *, is_about_it: bool
+) -> None:
+    dialog = screen.read(read_styled(EDITS)).dialog
+    added = [f"*** Add File: {each}\n+x" for each in files]
+    patch = "\n".join(["*** Begin Patch", *added, "*** End Patch"])
+    call = Call("apply_patch", {"command": patch}, folder="/p")
+
+    assert dialog
+    assert dialog.kind == "permission"
+    assert is_about(dialog, call) is is_about_it

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from rookery.agents.shared import choices
+from rookery.agents.shared.dialog_subjects import edits_subject
 from rookery.agents.shared.screen_conversation import Speech
 from rookery.model.screens import Dialog, Screen, View, bounded
 
@@ -17,6 +18,8 @@ _FOOTER = re.compile(
 _HIDDEN = re.compile(r"\[… \d+ lines?\] .*")
 #: The beginning of every dialog about a permission.
 _PERMISSION = "Would you like"
+#: The line of a dialog about a patch, and the beginning of each line that names a file.
+_EDITS_PERMISSION, _DESTINATION = "Would you like to make the following edits", "Destination:"
 #: The last line of a turn.
 _TURN_END = re.compile(r"\s*Worked for .{1,40} • \d\d:\d\d\s*")
 _OPTION = re.compile(r"\s*(?:› )?\d+\. ")
@@ -147,12 +150,28 @@ def _rows_of_last_turn(rows: Sequence[str]) -> int:
 
 
 def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
-    """Return the subject of a dialog: everything from the first ``$`` to the options."""
+    """Return the subject of a dialog: the changed files, or all from ``$`` to the options."""
     above = [line.strip() for line in (inside[: options[0]] if options else inside)]
+    if files := _destinations(above):
+        return (edits_subject(files),)
     for row, line in enumerate(above):
         if line.startswith("$ "):
             return ("\n".join([line[2:], *above[row + 1 :]]).strip(),)
     return tuple(line for line in above if line)
+
+
+def _destinations(above: Sequence[str]) -> list[str]:
+    """Return the files that a dialog about a patch names, one in each ``Destination:``."""
+    files: list[str] = []
+    is_about_edits = False
+    for line in above:
+        if line.startswith(_EDITS_PERMISSION):
+            is_about_edits = True
+        elif is_about_edits and line.startswith(_DESTINATION):
+            files.append(line.removeprefix(_DESTINATION).strip())
+        elif files and line:
+            files[-1] += line  # a long path continues in the next line
+    return files
 
 
 def _is_option(line: str) -> bool:

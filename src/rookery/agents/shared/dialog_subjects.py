@@ -7,13 +7,18 @@ agent's reader extracts the subjects of a dialog, and one must equal the whole o
 from __future__ import annotations
 
 import os.path
+from collections.abc import Sequence
 
+from rookery.agents.shared.edited_files import files_in_patch
 from rookery.model.folders import absolute_path
 from rookery.model.permissions import DIALOG, TELLING, Call, Question
 from rookery.model.screens import Dialog, squeeze
 
 #: The tool that loads a skill.
 _SKILL = "Skill"
+
+#: The first line of the subject of a dialog about changed files.
+_EDITS = "\0edits"
 
 #: The page that submits several answers, and the option that submits them.
 _REVIEW, _SUBMIT = "Review your answers", "Submit answers"
@@ -41,7 +46,30 @@ def is_about(  # noqa: PLR0911 - a table
         return False
     if "path" in name.lower():
         return any(_is_path(each, value, call.folder) for each in dialog.subjects)
-    return any(flat(each) == flat(value) for each in dialog.subjects)
+    return any(
+        flat(each) == flat(value) or _names_files_of(each, value, call.folder)
+        for each in dialog.subjects
+    )
+
+
+def edits_subject(paths: Sequence[str]) -> str:
+    """Return the subject of a dialog that names the files which a patch changes.
+
+    It begins with a NUL, which no screen shows, so that no command can be mistaken for it.
+    """
+    return "\n".join([_EDITS, *paths])
+
+
+def _names_files_of(subject: str, patch: str, folder: str) -> bool:
+    """Return whether the subject of a dialog names just the files of a patch."""
+    begin, *shown = subject.split("\n")
+    files = files_in_patch(patch)
+    return (
+        begin == _EDITS
+        and bool(files)
+        and {flat(absolute_path(each, folder)) for each in shown}
+        == {flat(absolute_path(each, folder)) for each in files}
+    )
 
 
 def skill_subject(name: str) -> str:
