@@ -58,12 +58,22 @@ def decided(db: Connection, *, limit: int, session: SessionId | None = None) -> 
 
 
 def denied_since(db: Connection, session: SessionId, moment: datetime) -> list[Decided]:
-    """Return the denials of a session's calls from a time on, oldest first."""
+    """Return the denials of a session's calls from a time on, oldest first.
+
+    A denial that could not be delivered counts as none: the call may have run.
+    """
     rows = db.execute(
-        "select * from audit where session = ? and decision = 'denied' and at >= ? order by id",
+        "select * from audit where session = ? and decision in ('denied', 'undelivered')"
+        " and at >= ? order by id",
         (session, moment.isoformat()),
     )
-    return [_decided(row) for row in rows]
+    denials: list[Decided] = []
+    for decided in map(_decided, rows):
+        if decided.decision == "denied":
+            denials.append(decided)
+        else:
+            denials = [each for each in denials if each.request != decided.request]
+    return denials
 
 
 def decided_since(db: Connection, session: SessionId, moment: datetime) -> list[Decided]:
