@@ -527,8 +527,13 @@ def test_another_conversation_is_the_same_session(hooked: Rookery, case: Case) -
     pane, command = str(before["tmux_pane"]), "/clear" if case.agent == "gemini" else "/new"
     hooked.tmux("send-keys", "-t", pane, "-l", command)
     eventually(lambda: command in hooked.screen("it"))
-    hooked.run("keys", "it", "enter")
-    eventually(lambda: "say: first" not in hooked.screen("it"))
+
+    def is_new_after_enter() -> bool:
+        """Press Enter again: a list of commands that opens just then takes the first one."""
+        hooked.run("keys", "it", "enter")
+        return "say: first" not in hooked.screen("it")
+
+    eventually(is_new_after_enter)
     said = hooked.ask("it", "say: second", timeout=SLOWLY)
     after = hooked.session("it")
 
