@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import shutil
@@ -10,18 +11,24 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from rookery.agents.demo import DEMO
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
+from rookery.model.messages import Parcel, Step
+from rookery.ports.deliveries import Blocked, Unknown
+from rookery.ports.runtime import SurvivingProcess
 from rookery.ports.sightings import Exited, Vanished
 from rookery.processes import Process, is_running
 from tests.support.contract.runtimes import SOON, TmuxBench, started
 from tests.support.contract.tmux import site_in
+from tests.support.fakes.delivery_log import FakeLog
 from tests.support.real.panes import pane_pid
 from tests.support.real.rookery import Rookery, eventually
 
@@ -190,6 +197,32 @@ async def test_a_pane_that_got_the_id_of_a_lost_one_is_not_killed_in_its_place(
     )  # a new server counts from the beginning
     assert is_running(program)
     assert "rk_22222222" in await bench.runtime.find()
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("A6", "E6")
+async def test_messages_to_a_program_whose_pane_is_gone_wait_and_say_why(
+    bench: TmuxBench,
+) -> None:
+    session = SessionId("11111111-one")
+    program = await asyncio.create_subprocess_exec("sleep", "60")
+    try:
+        process = Process.of(program.pid)
+        assert process
+        await bench.runtime.adopt(session, DEMO, SurvivingProcess(process.key))
+        parcel = Parcel(1, session, "Words.", Step.SENDING, datetime.now(UTC))
+
+        waits = await bench.runtime.deliver(parcel, FakeLog(), is_new=True)
+        typed = replace(parcel, step=Step.PASTED)
+        lost = await bench.runtime.deliver(typed, FakeLog(), is_new=False)
+    finally:
+        program.kill()
+        await program.wait()
+
+    assert isinstance(waits, Blocked)
+    assert waits.obstacle
+    assert waits.obstacle.code == "no-pane"
+    assert lost == Unknown()
 
 
 @pytest.mark.anyio

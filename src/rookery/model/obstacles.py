@@ -21,6 +21,7 @@ class BlockedReason(StrEnum):
     QUEUE_UNREAD = "queue-unread"  #: the agent's message queue cannot be read
 
     # The pane.
+    NO_PANE = "no-pane"  #: the pane is gone with its tmux server, and the program runs on
     SCROLLING = "scrolling"  #: a person scrolls in the pane
     TYPING = "typing"  #: a person typed a moment ago
     SYNCHRONIZED = "synchronized"  #: keys would also reach other panes

@@ -18,11 +18,19 @@ import anyio
 from rookery import supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
-from rookery.model.messages import Parcel
+from rookery.model.messages import Parcel, Step
+from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.model.sessions import program_name
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
-from rookery.ports.deliveries import Delivery, DeliveryLog, LeftInput, Submitted
+from rookery.ports.deliveries import (
+    Blocked,
+    Delivery,
+    DeliveryLog,
+    LeftInput,
+    Submitted,
+    Unknown,
+)
 from rookery.ports.runtime import (
     HeldProgram,
     Launch,
@@ -51,6 +59,10 @@ SECOND_CHECK_SECONDS = 0.3
 
 #: Seconds before a retry after the control line was not connected.
 LINE_PAUSE_S = 0.1
+
+_NO_PANE = Obstacle(
+    BlockedReason.NO_PANE, "its pane is gone. End it, then resume its conversation."
+)
 
 
 class TmuxRuntime:
@@ -150,7 +162,9 @@ class TmuxRuntime:
         safe_input.check_words(self._pane(session), words)
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
-        pane = self._pane(parcel.recipient)
+        pane = self._held_pane(parcel.recipient)
+        if self._has_lost(pane):
+            return Blocked(_NO_PANE) if parcel.step is Step.SENDING else Unknown()
         typed = TypedDelivery(self.typist(pane.session), self._clock, pane.agent.input.pause)
         delivery = await typed.deliver(parcel, log, is_new=is_new)
         is_final = isinstance(delivery, Submitted) and delivery.is_final
@@ -236,10 +250,14 @@ class TmuxRuntime:
 
     def _pane(self, session: SessionId) -> Pane:
         pane = self._held_pane(session)
-        if not pane.place.pane or pane.server != self.server.process:
-            # A new tmux server counts pane ids from the start: the id belongs to another pane.
+        if self._has_lost(pane):
             raise RuntimeFailed(f"the tmux server that held {session} is gone.")
         return pane
+
+    def _has_lost(self, pane: Pane) -> bool:
+        """Return whether the pane of a program is gone, with its tmux server."""
+        # A new tmux server counts pane ids from the start: the id belongs to another pane.
+        return not pane.place.pane or pane.server != self.server.process
 
     async def _link(self, pane: Pane) -> None:
         """Link the pane's window into the hub: only windows there stream their output."""
