@@ -64,9 +64,11 @@ def wrapped(text: str, width: int) -> Iterator[str]:
 
 def _broken(line: str, width: int) -> Iterator[str]:
     # Continued lines keep the indentation, so that lists and code stay readable.
-    indent = line[: min(len(line) - len(line.lstrip()), width // 2)]
+    indent = _head(line[: len(line) - len(line.lstrip())], width // 2)
     while cells(line) > width:
         head = _head(line, width) or line[0]
+        if len(head) <= len(indent):
+            indent = ""  # beside it there is no room for a wide character
         at = head.rfind(" ", len(indent) + 1)
         if at > len(head) // 2:
             head = head[:at]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import islice
 
 import pytest
 
@@ -70,12 +71,14 @@ def test_a_path_keeps_its_end() -> None:
         ("a\n\nb", 9, ["a", "", "b"]),
         ("\tx\x1b[31m", 9, ["    x[31m"]),
         ("", 3, [""]),
+        ("\u3000" * 4 + "text", 8, ["", "\u3000\u3000text"]),  # spaces of two cells each
+        (" 漢字", 2, ["", "漢", "字"]),
     ],
 )
 def test_text_is_wrapped_without_control_characters(
     text: str, width: int, lines: list[str]
 ) -> None:
-    assert [*wrapped(text, width)] == lines
+    assert [*islice(wrapped(text, width), len(lines) + 1)] == lines
 
 
 @pytest.mark.parametrize("width", [20, 40, 57, 80, 140])
