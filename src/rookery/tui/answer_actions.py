@@ -206,7 +206,10 @@ class AnswerActions(BoardScreen):
             )
             return await_delivery(self.daemon, answered)
 
-        self.perform(command_line, delivered, partial(self._outcome, word))
+        def failed(text: str) -> None:
+            self._answered -= {request.id}
+
+        self.perform(command_line, delivered, partial(self._outcome, word), failed)
 
     def _outcome(self, word: str, request: RequestInfo) -> str:
         if is_undelivered(request):

@@ -116,8 +116,7 @@ class BoardScreen(Screen[None]):
                 result = work()
             except RookeryError as error:
                 text = explained(error)
-                self.post_message(CallDone(lambda: self._fail(command_line, text)))
-                self.post_message(CallDone(lambda: failed(text)))
+                self.post_message(CallDone(lambda: self._fail(command_line, text, failed)))
                 return
             self.post_message(CallDone(lambda: self._finish(command_line, done(result))))
 
@@ -127,8 +126,9 @@ class BoardScreen(Screen[None]):
         if text:
             self.say(text, command_line=command_line)
 
-    def _fail(self, command_line: str, text: str) -> None:
+    def _fail(self, command_line: str, text: str, failed: Callable[[str], None]) -> None:
         self.say(text, command_line=command_line, style="failed")
+        failed(text)
 
     def on_call_done(self, message: CallDone) -> None:
         message.then()

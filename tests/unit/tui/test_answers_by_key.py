@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from textual.events import Key
 
-from rookery.model.errors import Answered
+from rookery.model.errors import Answered, NotRunning
 from rookery.tui import dialogs
 from tests.support.tui import FakeDaemon, ShownApp, shown
 
@@ -324,6 +324,19 @@ async def test_an_answer_that_was_not_delivered_can_be_given_again(daemon: FakeD
         await tui.shows("was not delivered: the dialog has changed")
         await tui.press("a")
         await tui.until(lambda: len(daemon.posted) == 2)
+
+
+async def test_an_answer_that_failed_can_be_given_again(daemon: FakeDaemon) -> None:
+    daemon.ask("api", "r1")
+    daemon.answers[ANSWER] = NotRunning()
+    async with shown(daemon) as tui:
+        await tui.press("a")
+        await tui.shows("No daemon answers.")
+        del daemon.answers[ANSWER]
+        await tui.press("a")
+        await tui.shows("Allowed: Bash")
+
+    assert len(daemon.posted) == 2
 
 
 async def test_keys_that_do_not_fit_say_which_do(daemon: FakeDaemon) -> None:
