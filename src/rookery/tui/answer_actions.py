@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from time import monotonic
 
@@ -22,7 +23,7 @@ from rookery.tui.answering import (
     can_write,
     takes_one_key,
 )
-from rookery.tui.board_screen import BoardScreen
+from rookery.tui.board_screen import BoardScreen, nothing
 from rookery.tui.dialogs import ARMING_DELAY_S, PageScreen, TextDialog
 from rookery.tui.request_text import answer_keys, request_lines
 from rookery.tui.session_view import asked
@@ -126,8 +127,9 @@ class AnswerActions(BoardScreen):
         if request := self._whole_request():
             self._ask_reason(request)
 
-    def _ask_reason(self, request: RequestInfo) -> None:
-        dialog = TextDialog("Deny it. Reason for the agent (optional):")
+    def _ask_reason(self, request: RequestInfo, problem: str = "", *, text: str = "") -> None:
+        title = "Deny it. Reason for the agent (optional):"
+        dialog = TextDialog(title, text=text, problem=problem)
         self.app.push_screen(dialog, partial(self._deny, request))
 
     def _deny(self, request: RequestInfo, reason: str | None) -> None:
@@ -135,7 +137,8 @@ class AnswerActions(BoardScreen):
             return
         line = command_lines.deny(request.id, reason.strip())
         work = partial(deny_request, self.daemon, request.id, reason=reason.strip())
-        self._answer(request, line, "Denied", work)
+        again = partial(self._ask_reason, request, text=reason)
+        self._answer(request, line, "Denied", work, again)
 
     def action_choose(self, number: int) -> None:
         # The dialog for several answers itself shows the whole request.
@@ -165,29 +168,34 @@ class AnswerActions(BoardScreen):
         if not can_write(request):
             self.say(f"It takes no free text here. {_ways(request)}")
         elif takes_one_key(request):
-            dialog = TextDialog(f"Answer: {request.questions[0].text}")
-            self.app.push_screen(dialog, partial(self._send_text, AnswerDraft(request)))
+            self._ask_text(AnswerDraft(request))
         else:
             self._open_draft(AnswerDraft(request))
 
-    def _open_draft(self, draft: AnswerDraft) -> None:
-        name = self.session.name if self.session else ""
-        self.app.push_screen(AnswerDialog(draft, name=name), self._send_draft)
+    def _ask_text(self, draft: AnswerDraft, problem: str = "", *, text: str = "") -> None:
+        title = f"Answer: {draft.request.questions[0].text}"
+        dialog = TextDialog(title, text=text, problem=problem)
+        self.app.push_screen(dialog, partial(self._send_text, draft))
+
+    def _open_draft(self, draft: AnswerDraft, problem: str = "") -> None:
+        asker = self.board.sessions.get(draft.request.session)
+        dialog = AnswerDialog(draft, name=asker.name if asker else "", problem=problem)
+        self.app.push_screen(dialog, self._send_draft)
 
     def _send_text(self, draft: AnswerDraft, text: str | None) -> None:
         if text and text.strip():
             draft.write(text)
-            self._send(draft)
+            self._send(draft, partial(self._ask_text, draft, text=text))
 
     def _send_draft(self, draft: AnswerDraft | None) -> None:
         if draft:
-            self._send(draft)
+            self._send(draft, partial(self._open_draft, draft))
 
-    def _send(self, draft: AnswerDraft) -> None:
+    def _send(self, draft: AnswerDraft, again: Callable[[str], None] = nothing) -> None:
         request, answers, own = draft.request, draft.answers(), draft.own_words
         line = command_lines.answer(request.id, answers, own_words=own)
         work = partial(answer_request, self.daemon, request.id, answers, own_words=own)
-        self._answer(request, line, "Answered", work)
+        self._answer(request, line, "Answered", work, again)
 
     def _answer(
         self,
@@ -195,12 +203,17 @@ class AnswerActions(BoardScreen):
         command_line: str,
         word: str,
         work: partial[RequestInfo],
+        again: Callable[[str], None] = nothing,
     ) -> None:
-        """Send an answer, and show once it has reached the agent."""
+        """Send an answer, and show once it has reached the agent.
+
+        ``again`` asks for an answer that the daemon did not accept.
+        """
+        accepted = list[RequestInfo]()
         self._answered |= {request.id}
 
         def delivered() -> RequestInfo:
-            answered = work()
+            accepted.append(answered := work())
             self.call_later(
                 self.say, f"{word}; its agent takes it …", command_line=command_line
             )
@@ -208,6 +221,8 @@ class AnswerActions(BoardScreen):
 
         def failed(text: str) -> None:
             self._answered -= {request.id}
+            if not accepted:
+                again(text)
 
         self.perform(command_line, delivered, partial(self._outcome, word), failed)
 

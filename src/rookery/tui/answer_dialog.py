@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -15,7 +14,7 @@ from rookery.tui.keys import hints
 from rookery.tui.leavable_screen import LeavableScreen
 from rookery.tui.painting import LineBar, TextPane
 from rookery.tui.request_text import draft_lines
-from rookery.tui.styled import line, paragraph
+from rookery.tui.styled import StyledLine, line, paragraph
 
 
 class AnswerDialog(LeavableScreen[AnswerDraft | None]):
@@ -30,9 +29,10 @@ class AnswerDialog(LeavableScreen[AnswerDraft | None]):
         Binding("escape,q", "cancel", "cancel"),
     ]
 
-    def __init__(self, draft: AnswerDraft, *, name: str) -> None:
+    def __init__(self, draft: AnswerDraft, *, name: str, problem: str = "") -> None:
+        """``problem``: why the draft could not be sent before."""
         super().__init__()
-        self._draft, self._asker = draft, name
+        self._draft, self._asker, self._problem = draft, name, problem
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog page"):
@@ -46,12 +46,18 @@ class AnswerDialog(LeavableScreen[AnswerDraft | None]):
 
     def _show(self) -> None:
         draft = self._draft
-        self.query_one("#page", TextPane).show(partial(draft_lines, draft))
+        self.query_one("#page", TextPane).show(self._lines)
         keys = [("1-9", "add or drop" if draft.question.takes_several else "choose")]
         keys += [("t", "own words")] if can_write(draft.request) else []
         keys += [("j k", "question")] if len(draft.request.questions) > 1 else []
         send = ("enter", "send" if draft.is_complete else "next")
         self.query_one("#dialog-keys", LineBar).show(hints(*keys, send, ("esc", "cancel")))
+
+    def _lines(self, width: int) -> list[StyledLine]:
+        problem = (
+            [*paragraph(self._problem, width, "failed"), line("")] if self._problem else []
+        )
+        return [*problem, *draft_lines(self._draft, width)]
 
     def action_choose(self, number: int) -> None:
         draft = self._draft

@@ -44,7 +44,7 @@ class CallDone(Message):
         self.then = then
 
 
-def _nothing(text: str) -> None:
+def nothing(text: str) -> None:
     pass
 
 
@@ -103,7 +103,7 @@ class BoardScreen(Screen[None]):
         command_line: str,
         work: Callable[[], T],
         done: Callable[[T], str],
-        failed: Callable[[str], None] = _nothing,
+        failed: Callable[[str], None] = nothing,
     ) -> None:
         """Call the daemon in a thread; then show the text that ``done`` makes of the answer.
 

@@ -59,13 +59,24 @@ def composer(text: str = "", *, id: str | None = None) -> Composer:  # noqa: A00
 
 
 class TextDialog(LeavableScreen[str | None]):
-    """Asks for a text; gives None if the user cancels."""
+    """Asks for a text; gives None if the user cancels.
+
+    With a ``problem`` it asks again for a ``text`` that could not be sent.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "cancel")]
 
-    def __init__(self, title: str, *, about: Sequence[StyledLine] = (), text: str = "") -> None:
+    def __init__(
+        self,
+        title: str,
+        *,
+        about: Sequence[StyledLine] = (),
+        text: str = "",
+        problem: str = "",
+    ) -> None:
         super().__init__()
         self._heading, self._about, self._text = title, about, text
+        self._problem, self._opened_at = problem, monotonic()
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
@@ -79,10 +90,17 @@ class TextDialog(LeavableScreen[str | None]):
         keys = hints(("enter", "send"), ("^j", "new line"), ("esc", "cancel"))
         self.query_one("#dialog-keys", LineBar).show(keys)
         about = self.query_one("#dialog-about", TextPane)
-        about.display = bool(self._about)
-        about.styles.height = len(self._about)
-        about.show(lambda width: self._about, from_start=True)
+        lines = [*self._about, *self._problem_lines()]
+        about.display = bool(lines)
+        about.styles.height = len(lines)
+        about.show(lambda width: lines, from_start=True)
         self.query_one(Composer).focus()
+
+    def _problem_lines(self) -> list[StyledLine]:
+        if not self._problem:
+            return []
+        width = min(self.app.size.width * 8 // 10, 90) - _FRAME_CELLS
+        return [*paragraph(self._problem, width, "failed"), line("")]
 
     def on_key(self, event: events.Key) -> None:
         """Insert what was typed before the text field had the focus."""
@@ -90,7 +108,9 @@ class TextDialog(LeavableScreen[str | None]):
             self.query_one(Composer).insert(event.character)
 
     def on_composer_text_written(self, message: Composer.TextWritten) -> None:
-        self.leave(message.text)
+        # A dialog that comes back by itself must not send again with an enter for the list.
+        if not self._problem or monotonic() - self._opened_at >= ARMING_DELAY_S:
+            self.leave(message.text)
 
     def action_cancel(self) -> None:
         self.leave(None)

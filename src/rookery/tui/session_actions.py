@@ -67,20 +67,34 @@ class SessionActions(BoardScreen):
             if session := self._selected():
                 self.say(f"{session.name} has ended. Continue its conversation with r.")
             return
+        self._ask_message(targets)
+
+    def _ask_message(
+        self, targets: Sequence[SessionInfo], *, text: str = "", problem: str = ""
+    ) -> None:
         names = ", ".join(each.name for each in targets)
-        dialog = TextDialog(f"Send to {names}")
+        dialog = TextDialog(f"Send to {names}", text=text, problem=problem)
         self.app.push_screen(dialog, partial(self._send_to, targets))
 
     def _send_to(self, targets: Sequence[SessionInfo], text: str | None) -> None:
         if not text or not text.strip():
             return
         names = [each.name for each in targets]
+        sent = list[SessionInfo]()
 
         def work() -> None:
             for each in targets:
                 send_message(self.daemon, each.id, text)
+                sent.append(each)
 
-        self.perform(command_lines.send(names, text), work, partial(self._sent, names))
+        def failed(problem: str) -> None:
+            self.board.marked.difference_update(each.id for each in sent)
+            self.show_board()
+            got = f" Sent to {', '.join(each.name for each in sent)}." if sent else ""
+            self._ask_message(targets[len(sent) :], text=text, problem=problem + got)
+
+        line = command_lines.send(names, text)
+        self.perform(line, work, partial(self._sent, names), failed)
 
     def _sent(self, names: Sequence[str], done: None) -> str:
         self.board.marked.clear()
@@ -138,8 +152,7 @@ class SessionActions(BoardScreen):
 
     def action_fork(self) -> None:
         if session := self._selected():
-            dialog = TextDialog(f"Branch of {session.name}. First prompt (optional):")
-            self.app.push_screen(dialog, partial(self._continue, session, fork=True))
+            self._ask_prompt(session, fork=True)
 
     def action_resume(self) -> None:
         if (session := self._selected()) is None:
@@ -147,8 +160,15 @@ class SessionActions(BoardScreen):
         if not session.ended_at:
             self.say(f"{session.name} is still running. Start a branch of it with f.")
             return
-        dialog = TextDialog(f"Continue {session.name}. Prompt (optional):")
-        self.app.push_screen(dialog, partial(self._continue, session, fork=False))
+        self._ask_prompt(session, fork=False)
+
+    def _ask_prompt(
+        self, session: SessionInfo, problem: str = "", *, fork: bool, text: str = ""
+    ) -> None:
+        branch = f"Branch of {session.name}. First prompt (optional):"
+        title = branch if fork else f"Continue {session.name}. Prompt (optional):"
+        dialog = TextDialog(title, text=text, problem=problem)
+        self.app.push_screen(dialog, partial(self._continue, session, fork=fork))
 
     def _continue(self, session: SessionInfo, prompt: str | None, *, fork: bool) -> None:
         if prompt is None:
@@ -158,7 +178,8 @@ class SessionActions(BoardScreen):
             fork=fork, prompt=prompt.strip(), environment=dict(self.setup.environment)
         )
         work = partial(resume_session, self.daemon, session.id, order)
-        self.perform(make(session.name, prompt.strip()), work, self._started)
+        failed = partial(self._ask_prompt, session, fork=fork, text=prompt)
+        self.perform(make(session.name, prompt.strip()), work, self._started, failed)
 
     def action_interrupt(self) -> None:
         if session := self._selected():

@@ -339,6 +339,37 @@ async def test_an_answer_that_failed_can_be_given_again(daemon: FakeDaemon) -> N
     assert len(daemon.posted) == 2
 
 
+@pytest.mark.parametrize(
+    ("key", "known"), [("d", {}), ("t", QUESTION)], ids=["reason", "answer"]
+)
+async def test_a_text_is_kept_when_its_answer_fails(
+    daemon: FakeDaemon, key: str, known: dict[str, object]
+) -> None:
+    daemon.ask("api", "r1", **known)
+    daemon.answers[ANSWER] = Answered("bad-input", "It is too long.")
+    async with shown(daemon) as tui:
+        await tui.press(key, *"text", "enter")
+        await tui.until(lambda: tui.text.count("It is too long.") > 1)
+
+        assert tui.app.screen.query_one(dialogs.Composer).text == "text"
+
+
+async def test_the_answers_to_several_questions_are_kept_when_they_are_refused(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.ask("api", "r1", **TWO_QUESTIONS)
+    daemon.answers[ANSWER] = Answered("bad-input", "It is too long.")
+    async with shown(daemon) as tui:
+        await tui.press("2", "1", "enter")
+        await tui.shows("It is too long.")
+        assert "Answer api" in tui.text
+        del daemon.answers[ANSWER]
+        await tui.press("enter")
+        await tui.shows("$ rookery answer r1 2 1")
+
+    assert [body["answers"] for _, body in daemon.posted] == [["2", "1"]] * 2
+
+
 async def test_keys_that_do_not_fit_say_which_do(daemon: FakeDaemon) -> None:
     daemon.ask("api", "r1", **QUESTION)
     daemon.add("idle")

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from rookery.model.errors import Answered, RuntimeFailed
+from rookery.model.errors import Answered, RuntimeFailed, TimedOut
+from rookery.tui import dialogs
 from rookery.tui.command_lines import NewSession
 from rookery.tui.dialogs import Composer, TextDialog
 from rookery.tui.start_dialog import StartDialog
@@ -56,6 +57,38 @@ async def test_a_message_goes_to_all_marked_sessions(daemon: FakeDaemon) -> None
 
         assert [path[1] for path, _ in daemon.posted] == ["api", "web"]
         assert tui.main.board.marked == set()
+
+
+async def test_a_text_that_could_not_be_sent_is_asked_for_again_for_those_without_it(
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialogs, "ARMING_DELAY_S", 0.0)
+    daemon.answers["sessions", "web", "messages"] = Answered("session-over", "web has ended.")
+    async with shown(daemon) as tui:
+        await tui.press("space", "space", "s", *"go", "enter")
+        await tui.shows("web has ended. Sent to api.")
+        assert "Send to web" in tui.text
+        assert tui.main.board.marked == {"web"}
+
+        del daemon.answers["sessions", "web", "messages"]
+        await tui.press("enter")
+        await tui.shows("Sent to web.")
+
+    web = (("sessions", "web", "messages"), {"words": "go"})
+    assert daemon.posted == [(("sessions", "api", "messages"), {"words": "go"}), web, web]
+
+
+async def test_an_enter_for_the_list_does_not_send_a_failed_text_again(
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialogs, "ARMING_DELAY_S", 3_600.0)
+    daemon.answers["sessions", "api", "messages"] = TimedOut("30 s.")
+    async with shown(daemon) as tui:
+        await tui.press("s", *"go", "enter")
+        await tui.until(lambda: isinstance(tui.app.screen, TextDialog) and daemon.posted)
+        await tui.press("enter")
+
+    assert len(daemon.posted) == 1
 
 
 async def test_a_mark_is_taken_back(daemon: FakeDaemon) -> None:
@@ -211,6 +244,15 @@ async def test_a_conversation_is_branched_or_continued(
     (path, body), *_ = daemon.posted
     assert path == ("sessions", "web", "resume")
     assert (body["fork"], body["prompt"]) == (is_fork, "on")
+
+
+async def test_the_prompt_of_a_branch_that_cannot_start_is_kept(daemon: FakeDaemon) -> None:
+    daemon.answers["sessions", "api", "resume"] = Answered("limit", "Too many sessions run.")
+    async with shown(daemon, selected="api") as tui:
+        await tui.press("f", *"on", "enter")
+        await tui.until(lambda: tui.text.count("Too many sessions run.") > 1)
+
+        assert tui.app.screen.query_one(Composer).text == "on"
 
 
 async def test_a_running_session_is_not_resumed(daemon: FakeDaemon) -> None:
