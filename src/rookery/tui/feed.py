@@ -152,6 +152,10 @@ class Feed:
             return
         if isinstance(error, Answered):
             self._seq = None  # the daemon does not accept the number of the entry
+        self._retry_later(error)
+
+    def _retry_later(self, error: RookeryError) -> None:
+        """Report an error, and have everything fetched again after a while."""
         self._deliver(DaemonDown(str(error)))
         self._closed.wait(RETRY_INTERVAL_S)
         self.reload()
@@ -174,7 +178,8 @@ class Feed:
             except NotRunning:
                 pass  # the reading thread reports this, and has everything fetched later
             except RookeryError as error:
-                self._deliver(DaemonDown(str(error)))
+                # The reading thread is still connected: nothing else would fetch these changes.
+                self._retry_later(error)
 
     def _is_due(self) -> bool:
         return self._closed.is_set() or not (self._paused or self._changes.is_empty)

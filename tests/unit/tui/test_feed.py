@@ -5,6 +5,7 @@ from queue import Queue
 
 import pytest
 
+from rookery.model.errors import TimedOut
 from rookery.tui import feed
 from rookery.tui.feed import DaemonDown, Feed, FeedNews, SessionsNews
 from tests.support.tui import SOON_S, FakeDaemon
@@ -107,6 +108,16 @@ def test_without_a_daemon_it_says_so_and_tries_again(followed: Followed) -> None
     followed.feed.start()
     assert isinstance(followed.next(), DaemonDown)
     followed.daemon.is_down = False
+
+    assert followed.sessions().ids is None
+
+
+def test_what_could_not_be_fetched_is_fetched_again(followed: Followed) -> None:
+    followed.started()
+    followed.daemon.answers["sessions",] = TimedOut("30 s.")
+    followed.daemon.tell("turn-started", "a")
+    assert isinstance(followed.next(), DaemonDown)
+    del followed.daemon.answers["sessions",]
 
     assert followed.sessions().ids is None
 
