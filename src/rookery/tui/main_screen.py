@@ -107,7 +107,10 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
         if not isinstance(message.news, PreviewNews):
             self._take_news(message.news)
         elif message.news.target == self._target:
+            was_shown = self.preview.shows_answers_of(message.news.target.session)
             self.preview.show_news(message.news)
+            if not was_shown:
+                self._read_soon()
 
     def _take_news(self, news: FeedNews) -> None:
         if isinstance(news, DaemonDown):
@@ -165,8 +168,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
         self.note_request(before=card.shown.request if card.shown else None, now=request)
         overlap = self.board.extras.overlaps.get(session.id, "") if session else ""
         self.preview.show_session(session, shown, overlap)
-        if session and self._is_news(session):
-            self._read_soon()
+        self._read_soon()
 
     def _show_bars(self) -> None:
         width = self.size.width
@@ -207,7 +209,9 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
         self.live.preview.show(self._target)
 
     def _read_soon(self) -> None:
-        """Count the answer as read if it stays visible for a moment."""
+        """Count an unread answer as read if it stays visible for a moment."""
+        if self.session is None or not self._is_news(self.session):
+            return
         if self._read_timer:
             self._read_timer.stop()
         self._read_timer = self.set_timer(READ_DELAY_S, self._mark_read)
@@ -219,7 +223,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
 
     def _mark_read(self) -> None:
         session = self.session
-        is_visible = self.preview.kind is not PreviewKind.DIFF and bool(self._target.session)
+        is_visible = self.preview.shows_answers_of(self._target.session)
         is_present = monotonic() - self._present_at <= PRESENCE_S
         if session and is_visible and is_present and self.app.screen is self:
             self.live.mark_read(session.id, unread_since(session))
@@ -230,7 +234,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
         """Note that the user is present; what came while they were away may now become read."""
         was_away = monotonic() - self._present_at > PRESENCE_S
         self._present_at = monotonic()
-        if was_away and self.session and self._is_news(self.session):
+        if was_away:
             self._read_soon()
 
     def action_next_preview(self) -> None:

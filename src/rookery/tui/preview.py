@@ -21,7 +21,7 @@ from rookery.presentation.fallbacks import fallback_of
 from rookery.presentation.texts import one_line, plain
 from rookery.tui.conversation_text import conversation_lines
 from rookery.tui.painting import LineBar, TextPane
-from rookery.tui.preview_feed import PreviewContent, PreviewKind, PreviewNews
+from rookery.tui.preview_feed import PreviewContent, PreviewKind, PreviewNews, PreviewTarget
 from rookery.tui.request_text import keys_line, request_lines, title_of
 from rookery.tui.session_view import details
 from rookery.tui.styled import Span, StyledLine, line, paragraph
@@ -112,6 +112,7 @@ class Preview(Vertical):
         self.kind = PreviewKind.CONVERSATION
         self.conversation: ConversationInfo | None = None
         self._shown_target = ""  #: the session and kind of the content that is shown
+        self._delivered: PreviewTarget | None = None  #: None while it has no content
 
     def compose(self) -> ComposeResult:
         yield LineBar(id="preview-title")
@@ -126,6 +127,12 @@ class Preview(Vertical):
     @property
     def content(self) -> TextPane:
         return self.query_one("#content", TextPane)
+
+    def shows_answers_of(self, session: str) -> bool:
+        """Return whether the conversation or screen of a session is visible."""
+        if (shown := self._delivered) is None:
+            return False
+        return shown.session == session and shown.kind is not PreviewKind.DIFF
 
     def show_session(
         self, session: ListedSession | None, shown: ShownRequest | None, overlap: str = ""
@@ -148,13 +155,14 @@ class Preview(Vertical):
 
     def clear(self, note: str = "") -> None:
         """Replace the content with ``note`` while other content is fetched."""
-        self.conversation = None
+        self.conversation = self._delivered = None
         self.content.show(partial(_note_lines, note), from_start=True)
 
     def show_news(self, news: PreviewNews) -> None:
         """Show content that was fetched."""
         is_other = self._shown_target != f"{news.target.session} {news.target.kind}"
         self._shown_target = f"{news.target.session} {news.target.kind}"
+        self._delivered = None if news.content is None else news.target
         if isinstance(news.content, ConversationInfo):
             self.conversation = news.content
         make = (

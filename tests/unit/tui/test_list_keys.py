@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from rookery.model.errors import Answered
 from rookery.tui import main_screen
 from rookery.tui.board import BoardSession
 from rookery.tui.dialogs import ARMING_DELAY_S
@@ -119,6 +120,24 @@ async def test_an_answer_that_was_visible_counts_as_read(daemon: FakeDaemon) -> 
         await tui.until(lambda: daemon.posted)
 
     assert daemon.posted == [(("sessions", "planner", "seen"), {"until": at})]
+
+
+async def test_an_answer_that_could_not_be_fetched_stays_unread(
+    monkeypatch: pytest.MonkeyPatch, daemon: FakeDaemon
+) -> None:
+    at = "2026-11-01T00:00:00+00:00"
+    daemon.change("planner", is_unread=True, last_answer_at=at)
+    daemon.answers["sessions", "planner", "seen"] = {}
+    daemon.answers["sessions", "planner", "data"] = Answered("busy", "It cannot be read now.")
+    monkeypatch.setattr(main_screen, "READ_DELAY_S", 0.01)
+    async with shown(daemon, selected="planner") as tui:
+        await tui.shows("It cannot be read now.")
+        await tui.pilot.pause(0.3)
+        assert daemon.posted == []
+
+        del daemon.answers["sessions", "planner", "data"]
+        daemon.tell("turn-ended", "planner")
+        await tui.until(lambda: daemon.posted)
 
 
 async def test_what_came_while_the_user_was_away_stays_unread_until_a_key(
