@@ -77,7 +77,8 @@ class ListActions(BoardScreen):
         self.perform(line, work, partial(self._muted, session))
 
     def _muted(self, session: SessionInfo, now: MutedInfo) -> str:
-        self.board.muted ^= {session.id}
+        change = self.board.muted.add if now.muted else self.board.muted.discard
+        change(session.id)
         self.show_board()
         sends = "sends no notifications" if now.muted else "sends notifications again"
         return f"{session.name} {sends}."

@@ -365,6 +365,18 @@ async def test_m_mutes_and_unmutes(daemon: FakeDaemon) -> None:
         await tui.shows("api sends notifications again.")
 
 
+async def test_a_session_that_is_muted_twice_is_shown_as_muted(daemon: FakeDaemon) -> None:
+    daemon.answers["sessions", "api", "mute"] = {"name": "api", "muted": True}
+    async with shown(daemon) as tui:
+        # The second press comes before the first call has returned.
+        tui.main.action_mute()
+        tui.main.action_mute()
+        await tui.until(lambda: len(daemon.posted) == 2)
+        await tui.shows("api sends no notifications.")
+
+        assert tui.main.board.muted == {"api"}
+
+
 async def test_h_hides_and_a_daemon_that_cannot_says_so(daemon: FakeDaemon) -> None:
     daemon.answers["sessions", "api", "hide"] = daemon.sessions["api"]
     async with shown(daemon) as tui:
