@@ -109,7 +109,7 @@ def test_enter_attaches_and_leaving_comes_back_to_the_same_place(
 
     pane.press("C-b", "d")
 
-    pane.shows("Left two running.", "1 needs you")
+    pane.shows("Back from two.", "1 needs you")
     pane.press("Tab")  # the preview is still that of the same session
     pane.shows("● typed by hand")
 

@@ -58,7 +58,8 @@ class SessionActions(BoardScreen):
         elif status:
             self.say("It could not be attached; see why with w.", command_line=line)
         else:
-            self.say(f"Left {session.name} running.", command_line=line)
+            # It may have ended meanwhile, or another session may have been shown last.
+            self.say(f"Back from {session.name}.", command_line=line)
 
     def action_send(self) -> None:
         chosen = self.board.targets(self.table.selected)

@@ -409,7 +409,7 @@ class Terminal:
 
 @pytest.mark.parametrize(
     ("status", "said"),
-    [(0, "Left web running."), (1, "could not be attached")],
+    [(0, "Back from web."), (1, "could not be attached")],
 )
 async def test_enter_attaches_and_comes_back_to_the_same_place(
     monkeypatch: pytest.MonkeyPatch, daemon: FakeDaemon, status: int, said: str
