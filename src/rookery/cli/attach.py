@@ -51,10 +51,10 @@ def attach(daemon: Client, name: str) -> None:
     if session.tmux_session is None or session.ended_at:
         raise BadInput(f"{session.name} is in no pane now. See:  rookery output {session.name}")
     socket = session.tmux_server or show_status(daemon).tmux_socket
-    note_seen(daemon, session.id, [session.last_activity_at])
-    target = _current_window(socket, session.tmux_pane) or session.tmux_session
+    target = _current_window(socket, session) or session.tmux_session
     if _is_inside(socket):
         _tmux(socket, "switch-client", "-t", f"={target}")
+        note_seen(daemon, session.id, [session.last_activity_at])
         return
     if session.tmux_server:
         prefix = _tmux(socket, "show-options", "-gv", "prefix").strip()
@@ -64,6 +64,7 @@ def attach(daemon: Client, name: str) -> None:
     code, printed = run_in_terminal(words)
     if code:
         sys.exit(code)
+    note_seen(daemon, session.id, [session.last_activity_at])
     _tell_left(daemon, session, printed)
 
 
@@ -90,16 +91,18 @@ def _is_inside(socket: str) -> bool:
     return False
 
 
-def _current_window(socket: str, pane: str | None) -> str:
-    """Return the tmux window that has a pane now, because the pane may have been moved."""
+def _current_window(socket: str, session: SessionInfo) -> str:
+    """Return the tmux window that has the pane now, because the pane may have been moved."""
     shown = "#{pane_id} #{session_name}:#{window_index}"
     rows = (
         each.partition(" ")
         for each in _tmux(socket, "list-panes", "-a", "-F", shown).splitlines()
     )
-    windows = [window for found, _, window in rows if found == pane]
-    # The daemon's own tmux session shows the windows of all agents, too.
-    return next((each for each in windows if not each.startswith("rookery:")), "")
+    windows = [window for found, _, window in rows if found == session.tmux_pane]
+    if not session.tmux_server:
+        # The daemon's own tmux session shows the windows of all agents, too.
+        windows = [each for each in windows if not each.startswith("rookery:")]
+    return next(iter(windows), "")
 
 
 def _tmux(socket: str, *words: str) -> str:
@@ -121,8 +124,7 @@ def _tell_left(daemon: Client, session: SessionInfo, printed: str) -> None:
     try:
         listed = list_sessions(daemon).sessions
         if detached:
-            shown = [each for each in listed if each.tmux_session == detached[1]]
-            session = next((each for each in shown if not each.ended_at), session)
+            session = _shown_last(listed, session, detached[1])
         session = show_session(daemon, session.id)
     except (NotRunning, Answered):
         say_line(f"Left {session.name} running; the daemon is down." if detached else "")
@@ -130,6 +132,17 @@ def _tell_left(daemon: Client, session: SessionInfo, printed: str) -> None:
     note_seen(daemon, session.id, [session.ended_at, session.last_activity_at])
     others = [each.name for each in listed if each.is_asking and each.id != session.id]
     say_line(" ".join(filter(None, (_what_became(session), _who_waits(others)))))
+
+
+def _shown_last(
+    listed: Sequence[SessionInfo], attached: SessionInfo, tmux_session: str
+) -> SessionInfo:
+    """Return the session that was shown last; a tmux session may hold several."""
+    place = (attached.tmux_server, tmux_session)
+    shown = [each for each in listed if (each.tmux_server, each.tmux_session) == place]
+    if any(each.id == attached.id for each in shown):
+        return attached
+    return next((each for each in shown if not each.ended_at), attached)
 
 
 def _what_became(session: SessionInfo) -> str:
