@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
@@ -13,7 +13,7 @@ from rookery.cli.completion import session_names
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.names import with_names_from
 from rookery.cli.options import SECONDS, as_json, examples, pass_client
-from rookery.cli.render import complain, say, show_json
+from rookery.cli.render import complain, reply, say, show_json
 from rookery.cli.workspace_texts import describe_end
 from rookery.client import Client
 from rookery.client.sessions import (
@@ -63,45 +63,43 @@ def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
         raise BadInput("name a session, or use --all or --tag.")
     if given["everything"] and not given["yes"]:
         _confirm(daemon)
-    if len(names) > 1:
-        _end_several(daemon, given)
+    if len(names) == 1:
+        ending = _end(daemon, names[0], given["timeout"], force=given["force"])
+        text = "" if given["as_json"] else ending.as_text(daemon, by_all=False)
+        reply(ending.session, text, as_json=given["as_json"])
         return
-    targets = names or _request_ends(daemon, given["tags"])
-    endings = [_end(daemon, each, given["timeout"], force=given["force"]) for each in targets]
+    refusals = _end_several(daemon, _targets(daemon, given), given)
+    if given["everything"] and not given["as_json"]:
+        _name_others(daemon)
+    for refusal in refusals:
+        complain(refusal)
+    if refusals:
+        sys.exit(FAILED)
+
+
+def _end_several(
+    daemon: Client, targets: Mapping[str, str], given: EndOptions
+) -> Sequence[str]:
+    """End sessions, by their ids or names; return why some of them could not be ended."""
+    endings, refusals = list[_Ending](), list[str]()
+    for each, name in targets.items():
+        try:
+            endings.append(_end(daemon, each, given["timeout"], force=given["force"]))
+        except (Answered, TimedOut) as error:
+            refusals.append(f"{name} was not ended. {error}")
+        else:
+            if not given["as_json"]:
+                say(endings[-1].as_text(daemon, by_all=not given["names"]))
     if given["as_json"]:
-        ended = [each.session.json for each in endings]
-        show_json({"sessions": ended} if everything else ended[0])
-        return
-    for ending in endings:
-        say(ending.as_text(daemon, by_all=everything))
-    if not endings:
+        show_json({"sessions": [each.session.json for each in endings]})
+    elif not targets:
         tagged = given["tags"]
         say(
             f"No running session has the tag {' and '.join(tagged)}."
             if tagged
             else "No session that Rookery started is running."
         )
-    if given["everything"]:
-        _name_others(daemon)
-
-
-def _end_several(daemon: Client, given: EndOptions) -> None:
-    """End the named sessions; if one cannot be ended, the others are still ended."""
-    endings, refusals = list[_Ending](), list[str]()
-    for each in dict.fromkeys(given["names"]):
-        try:
-            endings.append(_end(daemon, each, given["timeout"], force=given["force"]))
-        except (Answered, TimedOut) as error:
-            refusals.append(f"{each} was not ended. {error}")
-        else:
-            if not given["as_json"]:
-                say(endings[-1].as_text(daemon, by_all=False))
-    if given["as_json"]:
-        show_json({"sessions": [each.session.json for each in endings]})
-    for refusal in refusals:
-        complain(refusal)
-    if refusals:
-        sys.exit(FAILED)
+    return refusals
 
 
 def _name_others(daemon: Client) -> None:
@@ -128,15 +126,19 @@ def _confirm(daemon: Client) -> None:
         raise click.Abort
 
 
-def _request_ends(daemon: Client, tags: tuple[str, ...]) -> Iterable[str]:
-    """Return the ids of the live sessions with these tags.
+def _targets(daemon: Client, given: EndOptions) -> Mapping[str, str]:
+    """Return the names of the sessions to end, by what was named or by id.
 
-    Without tags, request the ends of all sessions that Rookery started, and return their ids.
+    With --all, the ends of all sessions that Rookery started are requested together.
     """
-    if not tags:
-        return end_all_sessions(daemon).ended
-    tagged = list_sessions(daemon, all=True, tags=tags).sessions
-    return [each.id for each in tagged if each.ended_at is None]
+    if given["names"]:
+        return {each: each for each in given["names"]}
+    tags = given["tags"]
+    listed = list_sessions(daemon, all=True, tags=tags).sessions
+    live = {each.id: each.name for each in listed if each.ended_at is None}
+    if tags:
+        return live
+    return {each: live.get(each, each) for each in end_all_sessions(daemon).ended}
 
 
 @dataclass(frozen=True, slots=True)

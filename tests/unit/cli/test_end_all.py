@@ -73,6 +73,23 @@ def test_several_sessions_are_ended_also_if_one_cannot_be(
     assert "gone was not ended. There is no session gone." in told.err
 
 
+@pytest.mark.parametrize("which", [("--all", "--yes"), ("--tag", "night")])
+def test_all_are_ended_also_if_one_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], which: tuple[str, ...]
+) -> None:
+    class Stuck(Daemon):
+        def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+            if path[:2] == ("sessions", "api"):
+                raise Answered("still-working", "It has not ended within 30 s.")
+            return super().get(*path, **query)
+
+    assert typed(monkeypatch, Stuck(), "end", *which) == 1
+
+    told = capsys.readouterr()
+    assert "web was ended." in told.out
+    assert "api was not ended. It has not ended within 30 s." in told.err
+
+
 def test_a_person_is_asked_with_the_names(
     monkeypatch: pytest.MonkeyPatch, asked: list[str]
 ) -> None:
