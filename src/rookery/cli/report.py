@@ -22,6 +22,7 @@ from rookery.cli.person_needed import (
     tell_of_dialog,
 )
 from rookery.cli.render import complain_of, remark, reply, say_verbatim, show_json
+from rookery.cli.seen import note_seen
 from rookery.cli.wait_line import shown_during, wait_line
 from rookery.client import Client
 from rookery.client.daemon import show_status
@@ -115,6 +116,7 @@ def report_answer(daemon: Client, session: SessionInfo, *, as_json: bool) -> Non
         show_json({**session.json, "answer": turns[-1].answer, "how": turns[-1].how})
     else:
         _say_answer(turns[-1])
+        note_seen(daemon, session.id, [turns[-1].ended_at])
         remark(summary(daemon, session))
     if has_failed(session):
         sys.exit(FAILED)

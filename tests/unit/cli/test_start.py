@@ -186,6 +186,17 @@ def test_starting_and_waiting_prints_the_answer_and_the_state_beside_it(
     assert told.err.startswith("api is idle")
 
 
+def test_an_answer_that_a_start_waited_for_was_seen(
+    monkeypatch: pytest.MonkeyPatch, daemon: Starting
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+
+    assert not typed(monkeypatch, daemon, "start", "demo", "--wait", "x")
+
+    seen = [(path[1], given["until"]) for path, given in daemon.asked if path[-1] == "seen"]
+    assert seen == [("api", "now")]
+
+
 def test_starting_and_waiting_adds_the_answer_to_the_json(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], daemon: Starting
 ) -> None:
