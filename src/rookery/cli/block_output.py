@@ -71,16 +71,24 @@ def print_blocks(daemon: Client, name: str, request: BlockRequest) -> None:
         if request.missed:
             mark_blocks_shown(daemon, name, channel=CHANNEL, seen=found[-1].up_to)
         return
-    page, is_empty = BlocksInfo(), True
+    page, is_empty, shows_answers = BlocksInfo(), True, False
     for page in pages:
         is_empty = is_empty and not page.blocks
         show_page(page, is_full=request.is_full, as_json=request.as_json)
         if request.missed:
             mark_blocks_shown(daemon, page.session.id, channel=CHANNEL, seen=page.up_to)
-        ends = (block.at for block in page.blocks)
-        note_seen(daemon, page.session.id, (page.session.ended_at, *ends))
+        # The blocks of a turn's end, such as its usage, do not show its answer.
+        shows_answers = shows_answers or any(block.kind == "text" for block in page.blocks)
+        if shows_answers or page.session.status == "failed":
+            _note_seen_until_end_of(daemon, page)
     if not request.as_json:
         _finish(page, is_empty=is_empty)
+
+
+def _note_seen_until_end_of(daemon: Client, page: BlocksInfo) -> None:
+    """Report that the output was shown up to the last block of a page."""
+    ended_at = page.session.ended_at if page.up_to == page.count else None
+    note_seen(daemon, page.session.id, (ended_at, *(block.at for block in page.blocks)))
 
 
 def show_page(page: BlocksInfo, *, is_full: bool = False, as_json: bool = False) -> None:

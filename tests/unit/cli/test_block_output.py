@@ -116,6 +116,46 @@ def test_all_of_it_is_shown_on_request(
     check("blocks-full-80", capsys.readouterr().out)
 
 
+@pytest.mark.parametrize(
+    ("kinds", "seen"),
+    [
+        (("usage",), []),
+        (("text", "usage"), ["2026-11-18T12:00:02"]),
+        (("text", "usage", "prompt"), ["2026-11-18T12:00:03"]),
+    ],
+)
+def test_answers_count_as_seen_only_if_a_text_was_shown(
+    monkeypatch: pytest.MonkeyPatch, kinds: tuple[str, ...], seen: list[str]
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    blocks = [
+        {"number": number, **block(kind), "at": f"2026-11-18T12:00:0{number}"}
+        for number, kind in enumerate(kinds, 1)
+    ]
+    client = Scripted(sessions=page(*blocks))
+
+    typed(monkeypatch, client, "output", "api", "--blocks", "--last", "1")
+
+    assert [given["until"] for path, given in client.asked if path[-1] == "seen"] == seen
+
+
+def test_the_end_of_a_session_is_seen_with_its_last_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    ended = "2026-11-18T13:00:00"
+    text, usage = ({"number": 1, **block("text", "Hi")}, {"number": 2, **block("usage")})
+    pages = [page(text, count=2), {}, page(usage, count=2), {}]
+    for each in (pages[0], pages[2]):
+        each["session"]["ended_at"] = ended
+    client = Scripted(sessions=pages)
+
+    typed(monkeypatch, client, "output", "api", "--blocks")
+
+    seen = [given["until"] for path, given in client.asked if path[-1] == "seen"]
+    assert seen == [text["at"], ended]
+
+
 def test_lines_that_no_terminal_shows_are_not_broken(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
