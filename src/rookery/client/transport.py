@@ -208,7 +208,8 @@ class Client:
 def _path(segments: tuple[str, ...]) -> str:
     if not all(each.strip() for each in segments):
         raise BadInput("a name or an id must not be empty.")
-    return "/v1/" + "/".join(quote(each, safe="") for each in segments)
+    with _utf8_only():
+        return "/v1/" + "/".join(quote(each, safe="") for each in segments)
 
 
 def _where_to_look(path: tuple[str, ...]) -> str:
@@ -231,9 +232,19 @@ def _query_string(query: Mapping[str, object]) -> str:
     several = {
         name: value if isinstance(value, tuple) else (value,) for name, value in query.items()
     }
-    return urlencode(
-        [(name, _query_value(each)) for name, values in several.items() for each in values]
-    )
+    with _utf8_only():
+        return urlencode(
+            [(name, _query_value(each)) for name, values in several.items() for each in values]
+        )
+
+
+@contextmanager
+def _utf8_only() -> Iterator[None]:
+    """Raise ``BadInput`` for an argument of the command line that is not UTF-8."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise BadInput(f"{error.object!r} is not valid UTF-8 text.") from error
 
 
 def _query_value(value: object) -> str:

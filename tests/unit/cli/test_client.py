@@ -17,7 +17,7 @@ from rookery.cli.daemon_waits import await_return, patiently
 from rookery.cli.failures import explain
 from rookery.client import Client, ConnectionLost
 from rookery.home import find_home
-from rookery.model.errors import Answered, NotRunning, TimedOut, Unreadable
+from rookery.model.errors import Answered, BadInput, NotRunning, TimedOut, Unreadable
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 13\r\n\r\n"
 STOPPING = b'{"error": {"code": "not-running", "message": "It stops."}}'
@@ -169,6 +169,15 @@ def test_without_a_daemon_there_is_none(tmp_path: Path) -> None:
         Client(tmp_path / "door").get("status")
 
     assert not isinstance(none.value, ConnectionLost)
+
+
+def test_a_path_or_a_filter_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    client = Client(tmp_path / "door")
+
+    with pytest.raises(BadInput, match=r"'\\udcff' is not valid UTF-8"):
+        client.get("sessions", "\udcff")
+    with pytest.raises(BadInput, match=r"'\\udcff' is not valid UTF-8"):
+        client.get("sessions", tags=("\udcff",))
 
 
 @contextmanager
