@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import socket
+import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -83,6 +84,8 @@ class Client:
             self._connected().close()
         except NotRunning:
             return False
+        except TimedOut:
+            return True
         return True
 
     def get(self, *path: str, timeout: float = 0.0, **query: object) -> Any:  # noqa: ANN401 - JSON
@@ -159,9 +162,16 @@ class Client:
 
     def _connected(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX)
+        # With settimeout, connect would fail at once while the daemon is slow to accept.
+        seconds, fraction = divmod(self.timeout_s, 1)
+        limit = struct.pack("ll", int(seconds), int(fraction * 1e6))
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
         try:
             connection.connect(str(self.socket_path))
             self._check_peer(connection)
+        except BlockingIOError as error:
+            connection.close()
+            raise TimedOut(f"{self.timeout_s:g} s.") from error
         except OSError as error:
             connection.close()
             raise NotRunning from error

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -178,6 +179,23 @@ def test_a_path_or_a_filter_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
         client.get("sessions", "\udcff")
     with pytest.raises(BadInput, match=r"'\\udcff' is not valid UTF-8"):
         client.get("sessions", tags=("\udcff",))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others refuse to connect at once")
+def test_a_daemon_that_accepts_no_connection_is_not_waited_for(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening, ExitStack() as held:
+        listening.bind(str(tmp_path / "door"))
+        listening.listen(0)
+        for _ in range(2):  # as many as wait at most
+            waiting = held.enter_context(socket.socket(socket.AF_UNIX))
+            waiting.setblocking(False)
+            with suppress(BlockingIOError):
+                waiting.connect(str(tmp_path / "door"))
+        client = Client(tmp_path / "door", timeout_s=0.2)
+
+        with pytest.raises(TimedOut):
+            client.get("status")
+        assert client.can_connect()
 
 
 @contextmanager
