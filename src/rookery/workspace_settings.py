@@ -7,6 +7,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from rookery.model.errors import BadInput
+from rookery.user_paths import UNKNOWN_HOME, expanded
+
 
 def _check_program(words: tuple[str, ...]) -> tuple[str, ...]:
     if any("\0" in word for word in words):
@@ -24,10 +27,22 @@ def _check_files(paths: tuple[str, ...]) -> tuple[str, ...]:
     return paths
 
 
+def _expanded(path: str) -> Path:
+    try:
+        return expanded(path)
+    except BadInput as error:
+        raise ValueError(f"{path!r}: {UNKNOWN_HOME}") from error
+
+
 def _check_root(root: str) -> str:
-    if root and not Path(root).expanduser().is_absolute():
+    if root and not _expanded(root).is_absolute():
         raise ValueError("it must be an absolute path")
     return root
+
+
+def _check_checkout(path: str) -> str:
+    _expanded(path)
+    return path
 
 
 #: A program and its arguments, without a shell.
@@ -35,6 +50,9 @@ Program = Annotated[tuple[str, ...], AfterValidator(_check_program)]
 
 #: Paths relative to the root of a working tree.
 RelativePaths = Annotated[tuple[str, ...], AfterValidator(_check_files)]
+
+#: The path of the checkout of a repository.
+Checkout = Annotated[str, AfterValidator(_check_checkout)]
 
 
 class _WorkspaceSection(BaseModel):
@@ -67,11 +85,11 @@ class WorkspaceSettings(_WorkspaceSection):
     #: Also tell agents, not only the person, that another session changes the same file.
     tell_agents: bool = False
     #: `setup` and `copy` for single repositories, by the path of their checkout.
-    repositories: dict[str, RepositorySettings] = Field(default_factory=dict)
+    repositories: dict[Checkout, RepositorySettings] = Field(default_factory=dict)
 
     def of(self, *paths: str) -> RepositorySettings:
         """Return the settings for a repository that is known by these paths."""
-        known = {Path(path).expanduser(): each for path, each in self.repositories.items()}
+        known = {expanded(path): each for path, each in self.repositories.items()}
         own = next((known[Path(each)] for each in paths if each and Path(each) in known), None)
         own = own or RepositorySettings()
         return RepositorySettings(

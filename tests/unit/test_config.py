@@ -159,6 +159,14 @@ def test_all_errors_of_a_file_are_told_at_once(path: Path) -> None:
         ("limits = 5", "'limits' must be a table, not 5"),
         ("environment = { A = 5 }", "'environment.A' must be a text in quotes, not 5"),
         ("default_agent = 'shell'", "'default_agent' is wrong: it must be one of claude, "),
+        (
+            "[workspaces]\nroot = '~no-user/w'",
+            "'~no-user/w': the home of this user is not known",
+        ),
+        (
+            "[workspaces.repositories.'~no-user/w']\nsetup = ['x']",
+            "'~no-user/w': the home of this user is not known",
+        ),
     ],
 )
 def test_a_value_that_cannot_be_is_told_in_plain_words(path: Path, text: str, key: str) -> None:

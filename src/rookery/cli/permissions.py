@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from pathlib import Path
 from typing import TypedDict, Unpack
 
 import click
@@ -31,6 +30,7 @@ from rookery.model.errors import BadInput
 from rookery.model.folders import runs_command
 from rookery.presentation.cells import cut
 from rookery.presentation.evidence import out_of_date, rules_warning
+from rookery.user_paths import expanded
 
 
 @click.group(
@@ -133,7 +133,7 @@ def test(daemon: Client, *, call: str, as_json: bool, **given: Unpack[CallerOpti
 
 def _absolute(folder: str) -> str:
     # Symbolic links are resolved, as in the project path of a session.
-    return str(Path(folder).expanduser().resolve())
+    return str(expanded(folder).resolve())
 
 
 def _tool_call(text: str) -> tuple[str, object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import IO, Literal, TypedDict, TypeVar, Unpack, get_args
 
 import click
@@ -28,6 +27,7 @@ from rookery.cli.workspace_texts import describe_sharing
 from rookery.client import Client
 from rookery.client.starts import ResumeOrder, resume_session
 from rookery.model.errors import BadInput
+from rookery.user_paths import expanded
 
 C = TypeVar("C", bound=Callable[..., object])
 
@@ -198,7 +198,7 @@ def _resume(daemon: Client, options: ResumeOptions, *, fork: bool) -> None:
         prompt=prompt_of(options["prompt"], options["file"]),
         name=options["name"],
         agent=options["agent"],
-        project=str(Path(project).expanduser().absolute()) if project else "",
+        project=str(expanded(project).absolute()) if project else "",
         environment=environment_here(),
         runtime=options["runtime"],
         budget_usd=options["budget"],

@@ -23,6 +23,7 @@ from rookery.client.sessions import SessionInfo
 from rookery.client.starts import AUTO_RUNTIME, StartOrder, start_session
 from rookery.environment import FROM_CALLER
 from rookery.model.errors import Answered
+from rookery.user_paths import expanded
 
 C = TypeVar("C", bound=Callable[..., object])
 
@@ -177,7 +178,7 @@ def begin(daemon: Client, options: StartOptions, *, prompt: str | None = None) -
     order = StartOrder(
         agent=agent,
         name=options["name"],
-        project=str(Path(options["project"]).expanduser().absolute()),
+        project=str(expanded(options["project"]).absolute()),
         runtime=options["runtime"],
         budget_usd=options["budget"],
         system_prompt=options["system_prompt"],

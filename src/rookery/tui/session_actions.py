@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
 from rookery.client.decoding import read
 from rookery.client.messages import send_message
@@ -24,6 +23,7 @@ from rookery.client.starts import (
     resume_session,
     start_session,
 )
+from rookery.model.errors import BadInput
 from rookery.presentation.projects import project_folder
 from rookery.tui import command_lines
 from rookery.tui.board_screen import BoardScreen
@@ -31,6 +31,7 @@ from rookery.tui.command_lines import NewSession
 from rookery.tui.dialogs import ConfirmDialog, PageScreen, TextDialog
 from rookery.tui.evidence_text import evidence_lines
 from rookery.tui.start_dialog import StartDialog
+from rookery.user_paths import expanded
 
 
 class SessionActions(BoardScreen):
@@ -121,6 +122,9 @@ class SessionActions(BoardScreen):
         except ValueError:
             dialog.tell_failure("The command has a quote that is not closed.")
             return
+        except BadInput as error:
+            dialog.tell_failure(str(error))
+            return
 
         def done(session: SessionInfo) -> str:
             dialog.leave(None)
@@ -130,11 +134,11 @@ class SessionActions(BoardScreen):
         self.perform(asked.command_line, work, done, dialog.tell_failure)
 
     def _order(self, asked: NewSession) -> StartOrder:
-        """Return the order of a start. Raises ``ValueError`` for an open quote."""
+        """Return the order of a start. Raises ``BadInput``, or ``ValueError`` for a quote."""
         return StartOrder(
             agent=asked.agent,
             name=asked.name,
-            project=str(Path(asked.project).expanduser().absolute()),
+            project=str(expanded(asked.project).absolute()),
             prompt="" if asked.is_command else asked.prompt,
             command=asked.command,
             environment=dict(self.setup.environment),

@@ -205,6 +205,14 @@ async def test_a_form_whose_start_fails_stays_open_with_its_fields_and_the_whole
     assert [body["prompt"] for _, body in daemon.posted] == ["Fix it", "Fix it"]
 
 
+async def test_the_form_names_a_folder_of_an_unknown_user(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        await tui.press("n", *("shift+tab",) * 6, "ctrl+u", *"~no-user", *("tab",) * 6, "enter")
+        await tui.shows("~no-user: the home of this user is not")
+
+    assert daemon.posted == []
+
+
 async def test_enter_pressed_twice_in_the_form_starts_one_session(daemon: FakeDaemon) -> None:
     async with shown(daemon) as tui:
         tui.daemon.answers["sessions",] = FakeDaemon().add("fresh")
