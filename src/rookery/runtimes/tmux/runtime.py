@@ -64,6 +64,9 @@ _NO_PANE = Obstacle(
     BlockedReason.NO_PANE, "its pane is gone. End it, then resume its conversation."
 )
 
+#: The window of a pane, and the exit status or the signal with which its program ended.
+_WINDOW = "x#{window_id} #{pane_dead_status}#{pane_dead_signal}"
+
 
 class TmuxRuntime:
     def __init__(
@@ -263,11 +266,15 @@ class TmuxRuntime:
         """Link the pane's window into the hub: only windows there stream their output."""
         hub = self.server.hub
         shown = line("list-windows", "-t", hub, "-F", "#{window_id}")
-        own = line("display-message", "-p", "-t", pane.place.pane, "#{window_id}")
-        marked = listing.mark(pane.place.pane, pane.place.name)
-        windows, (window, *_), *_ = await self.server.ask(shown, own, *marked)
+        place = pane.place.pane
+        own = line("display-message", "-p", "-t", place, _WINDOW)
+        marked = listing.mark(place, pane.place.name)
+        windows, (answer, *_), *_ = await self.server.ask(shown, own, *marked)
+        window, how_it_ended = answer.removeprefix(b"x").split(b" ")
         if not window:  # tmux answers this for an unknown pane
             raise RuntimeFailed("the pane is gone.")
+        if how_it_ended:
+            self._note_death(pane)
         if window not in windows:
             source = window.decode()
             await self.server.ask(line("link-window", "-d", "-s", source, "-t", f"{hub}:"))
@@ -281,6 +288,18 @@ class TmuxRuntime:
             pane.watch = ExitWatch(pane.process, ended)
         else:
             ended()
+
+    def _note_death(self, pane: Pane) -> None:
+        """Forget the process of a dead pane: another one may have its pid by now.
+
+        The status of a pane is set once tmux has reaped its program. A pane may be dead before:
+        its program may have closed the terminal and still run.
+        """
+        pane.process = None
+        if pane.watch:
+            pane.watch.cancel()
+            pane.watch = None
+        self._chores.put_nowait(partial(self._report_exit, pane))
 
     async def _report_exit(self, pane: Pane) -> None:
         """Determine how a pane's program ended, and report it once."""
