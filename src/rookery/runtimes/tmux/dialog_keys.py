@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rookery.model.screens import Press
 from rookery.runtimes.tmux import safe_input
+from rookery.runtimes.tmux.formats import literal
 from rookery.runtimes.tmux.protocol import command, line
 from rookery.runtimes.tmux.server import AnyServer
 
@@ -30,7 +31,7 @@ async def press_in_dialog(server: AnyServer, pane: str, press: Press, *, receipt
 async def _type(server: AnyServer, pane: str, words: str, noted: bytes) -> None:
     file = safe_input.written(server.site.folder, words)
     try:
-        await server.ask(line("load-buffer", "-b", file.name, str(file)))
+        await server.ask(line("load-buffer", "-b", file.name, literal(str(file))))
     finally:
         file.unlink(missing_ok=True)
     # tmux 3.3 crashes, with all its panes, on a paste into a dead pane: tmux/tmux#3830.
