@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from functools import partial
@@ -12,6 +13,9 @@ from rookery.model.permissions import Question, Request
 
 #: Digits of a number that are read; no question has more options than that.
 _MAX_DIGITS = 9
+
+#: Stands for a comma in the name of an option while an answer is split.
+_COMMA = "\0"
 
 
 def given_answers(
@@ -48,7 +52,21 @@ def _several(
     """Parse the answer to one question: if it takes several options, commas separate them."""
     if not question.takes_several or _matched(question.options, answer):
         return (choose(question.options, answer),)
-    return tuple(choose(question.options, each.strip()) for each in answer.split(","))
+    parts = _split(question.options, answer)
+    return tuple(choose(question.options, each.strip()) for each in parts)
+
+
+def _split(options: tuple[str, ...], answer: str) -> list[str]:
+    """Split an answer at its commas, but not at those in the name of an option."""
+    for name in sorted(options, key=len, reverse=True):
+        named = rf"(?:^|,)\s*{re.escape(name)}\s*(?=,|$)"
+        answer = re.sub(named, _protected, answer, flags=re.IGNORECASE)
+    return [each.replace(_COMMA, ",") for each in answer.split(",")]
+
+
+def _protected(named: re.Match[str]) -> str:
+    """Return an option that was named in an answer, with a stand-in for its own commas."""
+    return named[0][:1] + named[0][1:].replace(",", _COMMA)
 
 
 def chosen(

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from rookery.model.errors import BadInput
-from rookery.operations.answer_parsing import chosen
+from rookery.model.facts import SessionId
+from rookery.model.permissions import Outcome, Question, Request, RequestId
+from rookery.operations.answer_parsing import chosen, given_answers
 
 COLOURS = ("Red", "Blue")
+
+
+def asking(*questions: Question) -> Request:
+    return Request(
+        id=RequestId("r1"),
+        session=SessionId("s"),
+        kind="question",
+        tool="AskUserQuestion",
+        input={},
+        questions=questions,
+        message="",
+        outcome=Outcome.OPEN,
+        asked_at=datetime.now(UTC),
+        deadline=None,
+        by_keys=False,
+    )
 
 
 @pytest.mark.spec("D5")
@@ -58,3 +78,37 @@ def test_the_beginning_of_two_options_is_refused() -> None:
 def test_a_number_that_may_mean_two_options_is_refused() -> None:
     with pytest.raises(BadInput, match=r"the one or the other: 1\. 2, 2\. 4\."):
         chosen(("2", "4"), "2", request="r1")
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize("own_words", [False, True])
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("Yes, all,No", ("Yes, all", "No")),
+        ("no, yes, ALL", ("No", "Yes, all")),
+        ("Yes, all,Yes, all", ("Yes, all", "Yes, all")),
+        ("Yes,No", ("Yes", "No")),
+        ("No", ("No",)),
+    ],
+)
+def test_several_options_are_separated_by_commas_but_not_within_their_names(
+    given: str, meant: tuple[str, ...], *, own_words: bool
+) -> None:
+    questions = (
+        Question("Which tests?", ("Yes", "Yes, all", "No"), takes_several=True),
+        Question("Which database?"),
+    )
+
+    answers = given_answers(asking(*questions), (given, "DuckDB"), own_words=own_words)
+
+    assert answers == {"Which tests?": meant, "Which database?": ("DuckDB",)}
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize("given", ["", "No,,Yes", "No,"])
+def test_a_missing_option_among_several_is_refused(given: str) -> None:
+    questions = (Question("Which?", ("Yes", "No"), takes_several=True), Question("Why?"))
+
+    with pytest.raises(BadInput, match="none of the options"):
+        given_answers(asking(*questions), (given, "so"), own_words=False)
