@@ -17,6 +17,10 @@ from rookery.runtimes.tmux.server import HUB, HUB_MARK, Server
 #: The pane option that holds the name under which the pane was created.
 _OPTION = "@rookery-name"
 
+#: The option of tmux sessions that Rookery made: it marks its pane there, and a person has
+#: split off all others.
+_MADE_OPTION = "@rookery-made"
+
 #: The names that Rookery gives; other sessions on its server may have any name.
 _OURS = re.compile(r"rk_[0-9a-zA-Z-]{1,8}")
 
@@ -26,7 +30,8 @@ PREFIX = "rk_"
 _IS_HUB = f"#{{m:*{HUB_MARK}*,#{{pane_start_command}}}}"
 
 _LISTED = (
-    f"#{{pane_id}} #{{pane_pid}} #{{window_id}} x#{{{_OPTION}}} {_IS_HUB} #{{session_name}}"
+    f"#{{pane_id}} #{{pane_pid}} #{{window_id}} x#{{{_OPTION}}} {_IS_HUB}"
+    f" x#{{{_MADE_OPTION}}} #{{session_name}}"
 )
 
 
@@ -39,6 +44,7 @@ class PaneRow:
     window: str
     mark: str  #: the name under which it was created, if the pane stores one
     is_hub: bool  #: it runs no agent, but the hub's program
+    is_made: bool  #: Rookery made the tmux session
     session: str  #: the current name of the tmux session
 
     @property
@@ -52,10 +58,11 @@ async def list_rows(server: Server) -> list[PaneRow]:
 
 
 def _read(text: str) -> PaneRow:
-    pane, pid, window, option, hub, session = text.split(" ", 5)
+    pane, pid, window, option, hub, made, session = text.split(" ", 6)
     mark = option.removeprefix("x")
     mark = mark if _OURS.fullmatch(mark) else ""
-    return PaneRow(pane, int(pid), window, mark, hub == "1" and not mark, session)
+    is_hub = hub == "1" and not mark
+    return PaneRow(pane, int(pid), window, mark, is_hub, made != "x", session)
 
 
 def places(rows: Iterable[PaneRow]) -> dict[str, Place]:
@@ -63,7 +70,8 @@ def places(rows: Iterable[PaneRow]) -> dict[str, Place]:
     places: dict[str, Place] = {}
     # Marked panes first: a person may have split a window, and the new pane has no mark.
     for row in sorted(rows, key=lambda row: not row.mark):
-        if row.mark or (row.session.startswith(PREFIX) and not row.is_hub):
+        may_be_ours = row.session.startswith(PREFIX) and not (row.is_hub or row.is_made)
+        if row.mark or may_be_ours:
             places.setdefault(row.mark or row.session, row.place)
     return places
 
@@ -93,6 +101,13 @@ def mark(target: str, name: str) -> list[bytes]:
     if not _OURS.fullmatch(name):
         return []
     return [line("set-option", "-p", "-t", target, _OPTION, name)]
+
+
+def mark_new(name: str) -> list[bytes]:
+    """Return the commands that mark a new tmux session and its pane."""
+    if not (marked := mark(f"={name}:", name)):
+        return []
+    return [*marked, line("set-option", "-t", f"={name}:", _MADE_OPTION, "1")]
 
 
 def kill(place: Place) -> bytes:

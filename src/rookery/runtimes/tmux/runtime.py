@@ -121,7 +121,7 @@ class TmuxRuntime:
         print_format = ("-P", "-F", "#{pane_id} #{pane_pid}")
         size = ("-x", width, "-y", height)
         new_session = line("new-session", "-d", *print_format, "-s", name, *size, *words)
-        ((answer,), *_) = await self.server.ask(new_session, *listing.mark(f"={name}:", name))
+        ((answer,), *_) = await self.server.ask(new_session, *listing.mark_new(name))
         pane, pid = answer.decode().split(" ")
         return Place(name, pane, int(pid))
 
