@@ -62,6 +62,9 @@ class Call:
     #: Identifies this call, for an agent that reports it with different input each time. It
     #: begins with ``INEXACT`` if it covers only a part of what determines the call's effect.
     mark: str = ""
+    #: For a call whose dialog shows only a part of it: what the announcement of the call and
+    #: its dialog have in common.
+    announced_as: str = field(default="", compare=False)
     #: The agent's folder at the call: in another folder the same input has another effect.
     folder: str = field(default="", compare=False)
     #: The agent's own id of the call, if it reports one: other calls may have the same input.
@@ -102,6 +105,11 @@ class Call:
         """Return the id of this call, which is the same in every report about the call."""
         name = self.mark or digest(self.tool, self.input)
         return name if self.is_exact else f"{INEXACT}{name}"
+
+    @property
+    def is_shown_in_part(self) -> bool:
+        """Return whether it was read from a dialog that shows only a part of the call."""
+        return self.by_keys and self.mark.startswith(INEXACT)
 
     @property
     def working_folder(self) -> str:

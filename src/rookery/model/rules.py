@@ -79,10 +79,12 @@ class Rule:
             and all(has(call, circumstances, name, each) for name, each in self.input.items())
             and self._is_in_folder(call, circumstances)
             and (self.decision != "allow" or self._allows_variables(call))
-            and (
-                not self.exact or without_comment(call.tool, call.input).keys() == {*self.input}
-            )
+            and (not self.exact or self._names_all_fields(call))
         )
+
+    def _names_all_fields(self, call: Call) -> bool:
+        fields = without_comment(call.tool, call.input).keys()
+        return not call.is_shown_in_part and fields == {*self.input}
 
     def _is_in_folder(self, call: Call, circumstances: Circumstances) -> bool:
         """Return whether the rule applies to the folder that a call works in."""

@@ -5,7 +5,7 @@ An error, a missing answer or unreadable input never allows a call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from sqlite3 import Connection
@@ -27,6 +27,7 @@ from rookery.model.rules import (
 )
 from rookery.model.sessions import Sender, Session
 from rookery.permissions import same_dialog
+from rookery.permissions.announced_calls import AnnouncedCalls
 from rookery.permissions.request_lifecycle import RequestLifecycle
 from rookery.permissions.rules_file import RulesFile
 from rookery.store import audit, dialogs, flags, grants, requests, session_families
@@ -71,6 +72,7 @@ class Permissions(RequestLifecycle):
     deadline: timedelta
     #: What happens to a request at its deadline.
     on_timeout: Literal["terminal", "deny"] = "terminal"
+    announced: AnnouncedCalls = field(default_factory=AnnouncedCalls, kw_only=True)
 
     def consider_driven(
         self, db: Connection, session: Session, call: Call, *, key: str
@@ -105,7 +107,7 @@ class Permissions(RequestLifecycle):
         self, db: Connection, session: Session, call: Call, *, hook: str, can_ask: bool
     ) -> Ruling:
         """Decide a call. ``can_ask`` is whether a hook can make the agent ask its user."""
-        rule = decide(self.rules_file.rules, call, session_families.circumstances(db, session))
+        rule = self._deciding_rule(db, session, call)
         if verdict := self._verdict(db, session, call, rule):
             if call.by_keys:
                 request = self._ask(db, session, call, self._asking(hook))
@@ -123,6 +125,19 @@ class Permissions(RequestLifecycle):
         elif same_dialog.is_answered(db, session.id, call, hook_ran_at=time_of(hook)):
             return Pass()
         return self._ask_person(db, session, call, hook=hook, can_ask=can_ask)
+
+    def _deciding_rule(self, db: Connection, session: Session, call: Call) -> Rule | None:
+        """Return the rule that decides a call, also if its dialog shows only a part of it."""
+        rules = self.rules_file.rules
+        rule = decide(rules, call, session_families.circumstances(db, session))
+        if not call.announced_as:
+            return rule
+        if not call.by_keys:
+            self.announced.add(session.id, call, rule, rules)
+            return rule
+        if rule and rule.decision == "deny":
+            return rule
+        return self.announced.rule_for(session.id, call, rules) or _restricting(rule)
 
     def _ask_person(
         self, db: Connection, session: Session, call: Call, *, hook: str, can_ask: bool
@@ -229,6 +244,10 @@ class Permissions(RequestLifecycle):
 def _seen_on_screen(db: Connection, session: SessionId, call: Call) -> Request | None:
     """Return the open request that was read from the screen before this call's hook came."""
     return same_dialog.seen_before(db, session, call) if call.is_asked else None
+
+
+def _restricting(rule: Rule | None) -> Rule | None:
+    return rule if rule and rule.decision != "allow" else None
 
 
 def _by_rule(rule: Rule) -> Verdict:

@@ -239,6 +239,8 @@ class Intake:
         return self.permissions.repeat(db, sessions.get(db, session), call)
 
     def _write(self, db: Connection, fact: Fact, *, at: datetime) -> None:
+        if isinstance(fact, TurnStarted | TurnEnded | SessionEnded):
+            self.permissions.announced.forget(fact.session)
         if isinstance(fact, UsageReported):
             model = sessions.get(db, fact.session).model
             self.journal.append(db, with_estimate(fact, self.prices, model), at=at)

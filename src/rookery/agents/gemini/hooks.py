@@ -36,6 +36,9 @@ EVENTS: Mapping[str, int] = {
 #: The tool that asks the user a question.
 ASKING = "ask_user"
 
+#: The tool that runs a command.
+SHELL = "run_shell_command"
+
 #: The names, in dialogs, of tools that Gemini asks about only if a hook requires it.
 _DISPLAYED = {
     "FindFiles": "glob",
@@ -90,7 +93,8 @@ class GeminiHooks(ClaudeStyleHooks):
                     tool,
                     tool_input,
                     is_asked=False,
-                    mark=_mark(payload),
+                    mark=(mark := _mark(payload)),
+                    announced_as=_announced_as(tool, mark),
                     uncertain=_searched(tool, tool_input),
                 )
             case {
@@ -151,7 +155,7 @@ def _shown(payload: Payload, details: Mapping[str, Any]) -> Call:
     """Read the call that a dialog is about to show; the payload does not name its tool."""
     match details:
         case {"type": "exec", "command": str(command)}:
-            tool, tool_input = "run_shell_command", {"command": command}
+            tool, tool_input = SHELL, {"command": command}
         case {"type": "edit", "filePath": str(file), "newContent": str(content)}:
             is_new = str(details.get("title", "")).startswith("Confirm Write")
             tool = "write_file" if is_new else "replace"
@@ -167,14 +171,22 @@ def _shown(payload: Payload, details: Mapping[str, Any]) -> Call:
     mark = _mark({**payload, "tool_name": tool, "tool_input": tool_input})
     # For other tools the dialog shows the name or a part of the input.
     mark = mark or f"{INEXACT}{digest(tool, tool_input)}"
-    return Call(tool, tool_input, by_keys=True, mark=mark)
+    announced_as = _announced_as(tool, mark)
+    return Call(tool, tool_input, by_keys=True, mark=mark, announced_as=announced_as)
 
 
 #: The fields of each tool's input that its dialog shows. Only a call that is shown completely
 #: can be allowed for the session: the folder of a command and the texts of a ``replace`` are
 #: missing.
 _SHOWN_WHOLE = {"web_fetch": {"prompt"}, "write_file": {"file_path", "content"}}
-_SHOWN_IN_PART = {"run_shell_command": "command", "replace": "file_path"}
+_SHOWN_IN_PART = {SHELL: "command", "replace": "file_path"}
+
+
+def _announced_as(tool: str, mark: str) -> str:
+    """Return what a call has in common with its dialog if that hides where or how it works."""
+    if tool in _SHOWN_WHOLE or tool == "replace":
+        return ""
+    return (mark if tool == SHELL else "") or tool
 
 
 def _mark(payload: Payload) -> str:
