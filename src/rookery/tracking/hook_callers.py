@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,8 +14,8 @@ from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.ports.agent import Agent
 from rookery.processes import Process, caller_of, is_running, is_shared, run_as
-from rookery.sessions.adopt import real_folder
 from rookery.store.database import Database, Work
+from rookery.tracking.real_folders import FolderResolver
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ class Unidentified:
 class NotRead(Exception):
     """Code in a transaction needs data that was not read before the transaction."""
 
-    def __init__(self, read: Callable[[], object]) -> None:
+    def __init__(self, read: Callable[[], Awaitable[None] | None]) -> None:
         super().__init__(read)
         self.read = read
 
@@ -79,7 +79,8 @@ async def write_informed(database: Database, work: Work[T]) -> T:
         try:
             return await database.write(work)
         except NotRead as missing:
-            missing.read()
+            if (reading := missing.read()) is not None:
+                await reading
 
 
 class _Seen(NamedTuple):
@@ -101,6 +102,7 @@ class HookCaller:
     hook: Hook
     agent: Agent
     cwd: str = ""
+    folders: FolderResolver = field(default_factory=FolderResolver)
     is_known_non_agent: bool = False  #: this process called before and has no agent above it
     _seen: _Seen | None = None
     _folder: str | None = None
@@ -137,9 +139,9 @@ class HookCaller:
             # Asked after the search: if the caller is still there, the search was complete.
             self._seen = _Seen(process, is_gone=process is None and Process.of(pid) is None)
 
-    def look_at_folder(self) -> None:
+    async def look_at_folder(self) -> None:
         """Resolve the links in the path of the caller's folder."""
-        self._folder = real_folder(self.cwd)
+        self._folder = await self.folders.resolve(self.cwd)
 
     def _look_at_group(self) -> None:
         self._group = (None,)

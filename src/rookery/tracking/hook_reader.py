@@ -26,6 +26,7 @@ from rookery.tracking import stop_hooks
 from rookery.tracking.edited_files import EditedFileFinder
 from rookery.tracking.hook_callers import HookCaller, NonAgentCallers
 from rookery.tracking.hook_senders import is_session_start_or_end
+from rookery.tracking.real_folders import FolderResolver
 from rookery.tracking.transcript_reader import TranscriptReader
 
 #: Attempts to find the end of a turn in a transcript; the agent waits meanwhile.
@@ -64,6 +65,7 @@ class HookReader:
     paths: PathResolver = field(default_factory=PathResolver)
     edited: EditedFileFinder = field(default_factory=EditedFileFinder)
     non_agents: NonAgentCallers = field(default_factory=NonAgentCallers)
+    folders: FolderResolver = field(default_factory=FolderResolver)
 
     async def find_edits(self, hook: Hook, read: HookContent) -> list[FileInRepository]:
         """Return the files of repositories that a tool call has changed."""
@@ -105,11 +107,11 @@ class HookReader:
         fields = path_fields(self.rules_file.rules)
         return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
 
-    def look_at_caller(self, hook: Hook, sender: Sender) -> HookCaller:
+    async def look_at_caller(self, hook: Hook, sender: Sender) -> HookCaller:
         """Read the process table for the transaction; with a badge that is rarely necessary."""
-        caller = HookCaller(hook, agent_of(self.agents, hook), sender.cwd)
+        caller = HookCaller(hook, agent_of(self.agents, hook), sender.cwd, self.folders)
         if hook.pid is None or sender.is_new:
-            caller.look_at_folder()
+            await caller.look_at_folder()
         if hook.badge is None or is_session_start_or_end(sender):
             caller.look(self.non_agents)
         return caller

@@ -114,7 +114,7 @@ class Intake:
         hooks, sender, call = read
         now = self.journal.clock.now()
         at = min(hook.at or now, now)  # a spooled call may have waited for long
-        caller = self._reader.look_at_caller(hook, sender)
+        caller = await self._reader.look_at_caller(hook, sender)
         ending = await self._reader.find_ending(hook, read)
         prompt = await self._reader.find_unseen_prompt(hook, read)
         edits = await self._reader.find_edits(hook, read)

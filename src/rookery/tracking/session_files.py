@@ -33,11 +33,12 @@ from rookery.ports.transcript import SessionEntry, SessionFiles
 from rookery.processes import Process, is_running, run_as, system
 from rookery.processes.lineage import named_process
 from rookery.sessions import adopt, record_end
-from rookery.sessions.adopt import Arrival, real_folder
+from rookery.sessions.adopt import Arrival
 from rookery.store import evidence, session_bindings, sessions, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.corrections import Corrections, missed_facts
+from rookery.tracking.real_folders import FolderResolver
 from rookery.tracking.transcript_reader import TranscriptReader
 
 _log = logging.getLogger(__name__)
@@ -91,6 +92,7 @@ class SessionFilesWatch:
     interval_s: float = FOLLOW_INTERVAL_S
     #: The known live sessions, by their files.
     entries: dict[Path, SessionEntry] = field(default_factory=dict)
+    folders: FolderResolver = field(default_factory=FolderResolver)
 
     async def watch(self, folders: Iterable[Path]) -> None:
         """Follow the files of these configuration folders. Runs for ever."""
@@ -154,7 +156,8 @@ class SessionFilesWatch:
                 process = named_process(entry.pid, entry.started, run_as(AGENTS[self.agent]))
                 if process is None:
                     return None
-                return replace(entry, started=process.started, cwd=real_folder(entry.cwd))
+                folder = await self.folders.resolve(entry.cwd)
+                return replace(entry, started=process.started, cwd=folder)
             await self.journal.clock.sleep(REREAD_PAUSE_S)
         return None
 
