@@ -18,7 +18,7 @@ from rookery.model.folders import (
     working_folders,
 )
 from rookery.model.patterns import Pattern
-from rookery.model.permissions import FOLDER, Call, without_comment
+from rookery.model.permissions import FOLDER, PLAN, Call, without_comment
 from rookery.model.variables import ENVIRONMENT, redirects, variables_of
 
 #: In order of precedence: a rule that denies beats all that allow.
@@ -78,7 +78,7 @@ class Rule:
             and self._is_about(circumstances)
             and all(has(call, circumstances, name, each) for name, each in self.input.items())
             and self._is_in_folder(call, circumstances)
-            and (self.decision != "allow" or self._allows_variables(call))
+            and (self.decision != "allow" or self._may_allow(call))
             and (not self.exact or self._names_all_fields(call))
         )
 
@@ -102,6 +102,15 @@ class Rule:
         if not runs_command(call.input) or (named and named.keys() <= self.input.keys()):
             return True
         return is_certain and all(is_within(each, circumstances.project) for each in folders)
+
+    def _may_allow(self, call: Call) -> bool:
+        """Return whether a rule may allow a call like this one without a person.
+
+        No rule can answer a question, and a plan is allowed only by a rule that names its tool.
+        """
+        if call.questions or (call.tool == PLAN and PLAN not in self.tool.text):
+            return False
+        return self._allows_variables(call)
 
     def _allows_variables(self, call: Call) -> bool:
         """Return whether the rule allows the variables that a call sets for its command.

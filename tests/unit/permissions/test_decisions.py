@@ -640,3 +640,51 @@ def test_no_call_is_granted_while_no_rules_could_be_read(bench: Bench, tmp_path:
     session = sessions.get(bench.db, WORKER)
 
     assert not permissions.is_granted(bench.db, session, LIST)
+
+
+PLAN_CALL = Call("ExitPlanMode", {"plan": "Delete all."})
+BY_TERMS = '[[allow]]\nproject = "*"\n'
+
+
+@pytest.mark.spec("D1", "D5")
+@pytest.mark.parametrize(
+    ("call", "rules"),
+    [
+        (QUESTION, BY_TERMS),
+        (QUESTION, '[[allow]]\ntool = "AskUserQuestion"\n'),
+        (PLAN_CALL, BY_TERMS),
+        (PLAN_CALL, '[[allow]]\ntool = "Exit*"\n'),
+    ],
+)
+def test_no_rule_answers_a_question_or_allows_a_plan_that_it_does_not_name(
+    remote: Bench, call: Call, rules: str
+) -> None:
+    remote.use(rules)
+
+    request = remote.ask(call)
+
+    assert remote.outcome(request) == ("open", "")
+    assert isinstance(
+        remote.permissions.consider_driven(
+            remote.db, sessions.get(remote.db, WORKER), call, key="driven"
+        ),
+        WaitForAnswer,
+    )
+
+
+@pytest.mark.spec("D1", "D5")
+def test_a_plan_is_allowed_by_a_rule_that_names_its_tool(bench: Bench) -> None:
+    bench.use('[[allow]]\ntool = { regex = "^(Read|ExitPlanMode)$" }\n')
+
+    assert bench.consider(PLAN_CALL) == Verdict(Outcome.ALLOWED, "rule")
+
+
+@pytest.mark.spec("D1", "D5")
+@pytest.mark.parametrize("call", [QUESTION, PLAN_CALL])
+def test_a_question_and_a_plan_can_be_denied_by_any_rule(bench: Bench, call: Call) -> None:
+    bench.use('[[deny]]\nproject = "*"\n')
+
+    ruling = bench.consider(call)
+
+    assert isinstance(ruling, Verdict)
+    assert ruling.outcome is Outcome.DENIED
