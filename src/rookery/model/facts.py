@@ -191,6 +191,7 @@ class InputSettled(_Fact, frozen=True):
 
     by: str = ""
     rests: bool = False  #: no turn runs: the dialog was a menu of the program
+    tool: str = ""  #: only requests of this tool were settled; empty if all were
 
 
 class CallDecided(_Fact, frozen=True):

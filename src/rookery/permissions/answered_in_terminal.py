@@ -14,7 +14,7 @@ from rookery.model.facts import (
     TurnEnded,
     TurnStarted,
 )
-from rookery.model.permissions import Outcome, RequestId, Verdict
+from rookery.model.permissions import Outcome, Request, RequestId, Verdict
 from rookery.store import audit, requests, sessions
 from rookery.store.audit import Decided
 from rookery.store.dialogs import interrupted_by, outlives_turn, waits_before_tool
@@ -40,9 +40,19 @@ def close(db: Connection, entry: Entry) -> None:
             continue  # a repeated start in mid-turn, after compaction
         if isinstance(entry.fact, TurnStarted | TurnEnded) and outlives_turn(db, request.id):
             continue  # a background subagent asks, whatever the main agent does
-        if isinstance(entry.fact, InputSettled) and waits_before_tool(db, request.id):
-            continue  # another dialog was settled; this call has not shown one
+        if isinstance(entry.fact, InputSettled) and _is_of_another_dialog(
+            db, entry.fact, request
+        ):
+            continue
         settle_in_terminal(db, request.id, at=entry.at, decision=decision, reason=reason)
+
+
+def _is_of_another_dialog(db: Connection, settled: InputSettled, request: Request) -> bool:
+    """Return whether a request is not about the dialog that was settled."""
+    if waits_before_tool(db, request.id):
+        return True  # it has shown no dialog yet
+    is_known = request.source == "hook"
+    return is_known and settled.tool not in {"", request.tool}
 
 
 READER = Reader(

@@ -116,11 +116,11 @@ class RequestLifecycle:
         self.settle(db, used.session)
 
     def ask_again(self, db: Connection, session: SessionId) -> None:
-        """Record the latest request that a hook waits for again, after a fact that cleared it.
+        """Record the latest open request again, after a fact that cleared its session's state.
 
         Such a fact is about the main agent's turn or about another dialog.
         """
-        if not (still_open := dialogs.awaited(db, session)):
+        if not (still_open := requests.open_of(db, session)):
             return
         current = sessions.get(db, session)
         if current.status is Status.RUNNING and not current.is_asking:

@@ -9,7 +9,6 @@ from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import OVER, Status
 from rookery.model.sessions import Badge, Sender, traits_of
-from rookery.store.dialogs import AWAITED
 from rookery.store.sessions import LIVE
 from rookery.store.tokens import IS_BADGE, digest
 
@@ -25,7 +24,7 @@ class Sending(NamedTuple):
     model: str
     transcript: str  #: its path; empty if unknown
     present_mode: str  #: the permission mode that it reported last; empty if none
-    has_waiting_hooks: int  #: whether hooks wait for answers to its requests
+    has_open_requests: int
 
     @property
     def is_live(self) -> bool:
@@ -59,7 +58,7 @@ _SENDING = (
     f" (select digest from tokens where session = sessions.id and {IS_BADGE}),"
     " model, transcript_path, present_mode,"
     " exists (select 1 from requests indexed by requests_open"
-    f" where session = sessions.id and {AWAITED}) from sessions"
+    " where session = sessions.id and outcome = 'open') from sessions"
 )
 _OF_NATIVE_ID = f"{_SENDING} where agent = ? and native_id = ?"
 

@@ -269,9 +269,9 @@ class Intake:
             self.journal.append(db, ModelChosen(sending.session, sender.model))
 
     def _ask_again(self, db: Connection, sending: Sending) -> None:
-        """Record again the requests that hooks waited for before this call."""
+        """Record again the requests that were open before this call and still are."""
         # Few sessions have any: the query for them would be a tenth of the transaction's time.
-        if sending.has_waiting_hooks:
+        if sending.has_open_requests:
             self.permissions.ask_again(db, sending.session)
 
     def _bring_up(self, db: Connection, sending: Sending) -> None:

@@ -111,4 +111,4 @@ def test_an_answer_at_the_keyboard_settles_it() -> None:
     told = {**ASKED, "hook_event_name": "ElicitationResult", "action": "accept"}
 
     facts = list(HOOKS.read(told, SessionId("s1")))
-    assert facts == [InputSettled(SessionId("s1"), "terminal")]
+    assert facts == [InputSettled(SessionId("s1"), "terminal", tool="Elicitation")]

@@ -27,6 +27,7 @@ from rookery.store import (
     requests,
     sessions,
 )
+from rookery.store.flags import Mode
 from rookery.store.journal import Journal, Reader
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
@@ -640,6 +641,21 @@ def test_no_call_is_granted_while_no_rules_could_be_read(bench: Bench, tmp_path:
     session = sessions.get(bench.db, WORKER)
 
     assert not permissions.is_granted(bench.db, session, LIST)
+
+
+@pytest.mark.spec("D2", "D5")
+@pytest.mark.parametrize("mode", ["remote", "local"])
+def test_a_form_that_was_filled_in_settles_no_other_request(bench: Bench, mode: Mode) -> None:
+    flags.set_mode(bench.db, mode)
+    form = Call("Elicitation", {}, (Question("Which colour?"),))
+    bench.consider(replace(LIST, subagent="sub"))
+    bench.consider(form)
+
+    bench.journal.append(bench.db, InputSettled(WORKER, "terminal", tool="Elicitation"))
+    bench.permissions.ask_again(bench.db, WORKER)
+
+    assert [each.tool for each in requests.open_of(bench.db, WORKER)] == ["Bash"]
+    assert bench.activity == "permission"
 
 
 PLAN_CALL = Call("ExitPlanMode", {"plan": "Delete all."})

@@ -6,18 +6,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from rookery.agents.shared.claude_style_hooks import FORM
 from rookery.model.forms import Form
 from rookery.model.permissions import Call, Outcome, Verdict
 from rookery.ports.agent import Payload
-
-#: The name of the request to fill in a form, used instead of a tool name.
-TOOL = "Elicitation"
 
 
 def read(payload: Payload) -> Call | None:
     match payload:
         case {"hook_event_name": "Elicitation", "message": str()}:
-            return Call(TOOL, shown_input(payload), form_in(payload).questions)
+            return Call(FORM, shown_input(payload), form_in(payload).questions)
         case _:
             return None
 

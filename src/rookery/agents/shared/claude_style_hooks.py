@@ -29,6 +29,9 @@ HOOK_TIMEOUT_S, DECISION_TIMEOUT_S = 20, 360
 #: Events that a person may have to decide on.
 DECIDING = frozenset({"PreToolUse", "PermissionRequest", "Stop", "Elicitation"})
 
+#: The name of the request to fill in an MCP server's form, used instead of a tool name.
+FORM = "Elicitation"
+
 #: Characters kept of a question, an id or a path.
 MAX_TEXT_CHARS = 2_000
 
@@ -128,7 +131,7 @@ class ClaudeStyleHooks:
             case {"hook_event_name": "PermissionRequest" | "Elicitation"}:
                 pass  # a call to decide: see ``read_call``
             case {"hook_event_name": "ElicitationResult"}:
-                yield facts.InputSettled(session, "terminal")
+                yield facts.InputSettled(session, "terminal", tool=FORM)
             case {"hook_event_name": str(event)}:
                 noted = facts.Noted(session, event[:MAX_NAME_CHARS], _detail(payload))
                 yield _read_turn(payload, session) or noted

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from rookery.agents.claude import elicitation
+from rookery.agents.shared.claude_style_hooks import FORM
 from rookery.drivers.driver import DriverContext
 from rookery.drivers.events import Asked
 from rookery.drivers.form_answers import form_action
@@ -46,7 +47,7 @@ class Elicitations:
 
     async def _answer(self, id_: str, request: Mapping[str, Any]) -> None:
         form, shown = elicitation.form_in(request), elicitation.shown_input(request)
-        asked = Asked(id_, elicitation.TOOL, shown, questions=form.questions)
+        asked = Asked(id_, FORM, shown, questions=form.questions)
         action, values = form_action(form, await self._context.ask(asked))
         reply: dict[str, Any] = {"action": action}
         if action == "accept":
