@@ -40,6 +40,8 @@ def close(db: Connection, entry: Entry) -> None:
             continue  # a repeated start in mid-turn, after compaction
         if isinstance(entry.fact, TurnStarted | TurnEnded) and outlives_turn(db, request.id):
             continue  # a background subagent asks, whatever the main agent does
+        if isinstance(entry.fact, TurnStarted) and waits_before_tool(db, request.id):
+            continue  # typed ahead: after an interruption, the hook would have hung up
         if isinstance(entry.fact, InputSettled) and _is_of_another_dialog(
             db, entry.fact, request
         ):

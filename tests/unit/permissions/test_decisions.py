@@ -658,6 +658,19 @@ def test_a_form_that_was_filled_in_settles_no_other_request(bench: Bench, mode: 
     assert bench.activity == "permission"
 
 
+@pytest.mark.spec("D2", "D3")
+def test_a_prompt_that_is_typed_ahead_ends_no_call_that_has_shown_no_dialog(
+    remote: Bench,
+) -> None:
+    request = remote.ask(WRITE)
+
+    remote.journal.append(remote.db, TurnStarted(WORKER, "And then?"))
+    remote.permissions.ask_again(remote.db, WORKER)
+
+    assert remote.outcome(request) == ("open", "")
+    assert remote.activity == "permission"
+
+
 PLAN_CALL = Call("ExitPlanMode", {"plan": "Delete all."})
 BY_TERMS = '[[allow]]\nproject = "*"\n'
 
