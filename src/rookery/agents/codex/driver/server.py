@@ -123,7 +123,8 @@ class CodexDriver:
         """Pass a request of Codex on to the user, or refuse it."""
         request = CodexRequest(number, method, params)
         if asked := request.asked(self._uses, self._thread):
-            self._questions.begin(str(number), self._answer(request, asked))
+            answering = self._answer(request, asked)
+            self._questions.begin(str(number), answering, subagent=asked.subagent)
         else:
             self._client.refuse(number, f"Rookery does not answer {method}.")
 
@@ -147,8 +148,10 @@ class CodexDriver:
         """Stop asking what Codex no longer waits for, before its next event is reported."""
         if method == "serverRequest/resolved":
             await self._questions.withdraw(str(params.get("requestId")))
-        elif method == "turn/completed" and params.get("threadId") == self._thread:
-            await self._questions.withdraw_all()
+        elif method == "turn/completed":
+            # Subagents work in threads of their own, independently of the main agent's turns.
+            thread = text_of(params.get("threadId"))
+            await self._questions.withdraw_of("" if thread == self._thread else thread)
 
     async def prompt(self, text: str) -> None:
         async with self._prompting:
