@@ -41,6 +41,7 @@ from rookery.tracking.transcript_reader import TranscriptReader
 from tests.support.fakes.agents import FakeAgents
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
+from tests.support.fakes.folders import PromptFolders
 from tests.support.fakes.runtime import FakeRuntime
 from tests.support.fakes.stream_runtime import StreamRuntime
 
@@ -187,7 +188,8 @@ async def running(
     runtime = runtime or world.runtime
     database.keep_time_by(world.clock)
     journal = Journal("here", database.clock, READERS)
-    intake = Intake(database, journal, agents, world.permissions(journal), no_policy(journal))
+    permissions, folders = world.permissions(journal), PromptFolders()
+    intake = Intake(database, journal, agents, permissions, no_policy(journal), folders=folders)
     launcher = Launcher(database, database.clock, runtime, agents, world.launch_context)
     supervisor = Supervisor(database, journal, runtime, launcher, DEADLINES)
     recovery = SessionRecovery(database, journal, runtime, agents)

@@ -46,6 +46,7 @@ from rookery.tracking.hook_callers import write_informed
 from rookery.tracking.hook_reader import HookContent, HookReader, agent_of, dialect_of
 from rookery.tracking.hook_senders import HookSenders, ends_conversation_already_left, identify
 from rookery.tracking.prices import Prices, with_estimate
+from rookery.tracking.real_folders import FolderResolver
 from rookery.tracking.transcript_reader import TranscriptReader
 
 #: A duplicate of a hook call arrives within this time.
@@ -75,6 +76,7 @@ class Intake:
     stops: StopPolicy
     conversations: TranscriptReader | None = None
     prices: Prices = field(default_factory=dict)
+    folders: FolderResolver = field(default_factory=FolderResolver)
     answers: HookAnswers = field(init=False)
     _reader: HookReader = field(init=False)
     _senders: HookSenders = field(init=False)
@@ -87,6 +89,7 @@ class Intake:
             self.agents,
             self.permissions.rules_file,
             self.conversations,
+            folders=self.folders,
         )
         self._senders = HookSenders(self.journal)
 
