@@ -29,7 +29,12 @@ from rookery.model.screens import Dialog, Press, View
 from rookery.operations.request_answers import with_end_note
 from rookery.permissions import lost_hooks
 from rookery.permissions.decisions import Permissions
-from rookery.permissions.screen_dialogs import LINGERING_SECONDS, SETTLE_SECONDS, DialogWatch
+from rookery.permissions.screen_dialogs import (
+    DRAWN_SECONDS,
+    LINGERING_SECONDS,
+    SETTLE_SECONDS,
+    DialogWatch,
+)
 from rookery.ports.agent import HookTraits
 from rookery.ports.sightings import FellQuiet, Sighting
 from rookery.sessions import record_end
@@ -72,12 +77,12 @@ class Bench:
     def pressed(self) -> list[str]:
         return [" ".join(named) for _, named in self.context.world.runtime.pressed]
 
-    async def ask(self, command: str = "ls") -> RequestId:
+    async def ask(self, command: str = "ls", *, subagent: str = "") -> RequestId:
         """Have its agent tell of a call; its dialog is drawn by the test."""
 
         def ask(db: Connection) -> RequestId:
             session = sessions.get(db, self.session)
-            call = Call("Bash", {"command": command})
+            call = Call("Bash", {"command": command}, subagent=subagent)
             self.permissions.note(db, session, call)
             return requests.open_of(db, self.session)[-1].id
 
@@ -684,3 +689,27 @@ async def test_a_dialog_that_differs_only_far_into_its_command_is_another_one(
     assert str(found.input["text"]).endswith("; ls Do you want to proceed?")
     assert bench.pressed == []
     assert (await bench.get(found.id)).reason == NotPressed.OTHER_DIALOG
+
+
+@pytest.mark.spec("D2", "D5")
+async def test_a_subagents_dialog_is_over_once_it_was_drawn_and_its_screen_shows_none(
+    bench: Bench,
+) -> None:
+    first = await bench.ask("ls", subagent="sub")
+    await bench.context.pass_time(1.0)
+    second = await bench.ask("pwd", subagent="sub")
+    world, database = bench.context.world, bench.context.database
+    watcher = DialogWatch(database, world.runtime, AGENTS, bench.permissions)
+    bench.program.asks = asks_for("ls")
+
+    async with bench.context.beside(watcher.watch):
+        for _ in range(int(DRAWN_SECONDS) + 2):
+            await bench.context.pass_time(1.0)
+        waiting = (await bench.get(second)).outcome
+        bench.program.asks = asks_for("pwd")
+        for _ in range(3):
+            await bench.context.pass_time(1.0)
+
+    assert waiting == "open"
+    assert (await bench.get(first)).outcome == "gone"
+    assert (await bench.get(second)).outcome == "open"

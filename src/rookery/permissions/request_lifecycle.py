@@ -26,6 +26,7 @@ from rookery.permissions.hook_waits import HookWaits
 from rookery.store import audit, dialogs, hook_replies, request_keys, requests, sessions
 from rookery.store.audit import Decided
 from rookery.store.journal import Journal
+from rookery.store.turn_changes import open_turns
 
 #: Maximum age of a request answered in the terminal whose call may still run.
 MAX_CALL_TIME = timedelta(hours=24)
@@ -59,13 +60,15 @@ class RequestLifecycle:
         else:
             since = seq if self.waits.is_waiting(request.id) else None
             hook_replies.let_carry(db, request.id, since=since)
-        self.settle(db, session.id, by=verdict.by)
+        rests = self._rests_after(db, request.id)
+        self.settle(db, session.id, by=verdict.by, rests=rests)
 
     def note_press(self, db: Connection, request: Request) -> None:
         """Record that an answer was pressed and that its dialog is gone."""
         request_keys.note_press(db, request.id)
         self.journal.append(db, AnswerTaken(request.session, request.id))
-        self.settle(db, request.session, by=request.answered_by)
+        rests = self._rests_after(db, request.id)
+        self.settle(db, request.session, by=request.answered_by, rests=rests)
 
     def note_delivered(self, db: Connection, request: RequestId) -> bool:
         """Record that a hook program got the answer. Returns False if that was recorded."""
@@ -139,7 +142,13 @@ class RequestLifecycle:
         """Close a request that ended at the agent's terminal; ``rests`` as in ``settle``."""
         at = self.journal.clock.now()
         if settle_in_terminal(db, request, at=at, decision=decision, reason=reason):
+            rests = rests or self._rests_after(db, request)
             self.settle(db, requests.get(db, request).session, rests=rests)
+
+    def _rests_after(self, db: Connection, request: RequestId) -> bool:
+        """Return whether a subagent asked after the main agent's last turn had ended."""
+        session = requests.get(db, request).session
+        return dialogs.was_of_subagent(db, request) and not open_turns(db, session)
 
     def settle(
         self, db: Connection, session: SessionId, *, by: str = TERMINAL, rests: bool = False

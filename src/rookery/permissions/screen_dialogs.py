@@ -246,12 +246,20 @@ class DialogWatch:
         shown = {each.id for each in about(db, session, view.dialog)} if view.dialog else set()
         self._drawn.update(shown)
         watched = dialogs.watched_of(db, session, untold=self._without_permission_hook)
-        return [each.id for each in watched if each.id not in shown and self._was_drawn(each)]
+        return [
+            each.id
+            for each in watched
+            if each.id not in shown and self._was_drawn(db, each, view)
+        ]
 
-    def _was_drawn(self, request: Request) -> bool:
+    def _was_drawn(self, db: Connection, request: Request, view: View) -> bool:
         """Return whether its dialog was drawn; its hook may report it earlier."""
+        if request.source == "screen" or request.id in self._drawn:
+            return True
+        if view.dialog and dialogs.outlives_turn(db, request.id):
+            return False  # agents draw the dialogs of their subagents one after the other
         age = (self._clock.now() - request.asked_at).total_seconds()
-        return request.source == "screen" or request.id in self._drawn or age > DRAWN_SECONDS
+        return age > DRAWN_SECONDS
 
     @property
     def _clock(self) -> Clock:

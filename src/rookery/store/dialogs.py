@@ -40,7 +40,8 @@ def _watched(db: Connection, untold: Collection[str]) -> list[Request]:
     rows = db.execute(
         "select requests.id from requests join sessions on sessions.id = session"
         " where outcome = 'open' and (handed or source = 'screen'"
-        f" or (hook is null and agent in ({', '.join('?' for _ in untold)})))"
+        f" or (hook is null and agent in ({', '.join('?' for _ in untold)}))"
+        " or (hook is null and subagent <> '' and sessions.runtime <> 'headless'))"
         " order by asked_at",
         tuple(untold),
     )
@@ -86,7 +87,7 @@ def waits_before_tool(db: Connection, request: RequestId) -> bool:
 
 
 def outlives_turn(db: Connection, request: RequestId) -> bool:
-    """Return whether the hook of a subagent waits for an open request.
+    """Return whether a subagent asks: its hook waits, or its dialog can be watched.
 
     The subagent works in the background, independently of the main agent's turns.
     """
@@ -96,29 +97,27 @@ def outlives_turn(db: Connection, request: RequestId) -> bool:
     return row is not None
 
 
-def awaited(db: Connection, session: SessionId) -> list[Request]:
-    """Return the open requests of a session for which hooks wait, oldest first."""
-    rows = db.execute(
-        # Without this index, SQLite searches all requests that the session ever had.
-        "select id from requests indexed by requests_open"
-        f" where session = ? and {AWAITED} order by asked_at",
-        (session,),
-    ).fetchall()
-    return [requests.get(db, RequestId(row["id"])) for row in rows]
-
-
-def is_awaited_by_subagent(db: Connection, session: SessionId) -> bool:
-    """Return whether a hook of a session's subagents waits for an answer."""
+def is_asked_by_subagent(db: Connection, session: SessionId) -> bool:
+    """Return whether a request of a session's subagents is open, as in ``outlives_turn``."""
     query = (
+        # Without this index, SQLite searches all requests that the session ever had.
         "select 1 from requests indexed by requests_open"
         f" where session = ? and {_OF_SUBAGENT} limit 1"
     )
     return db.execute(query, (session,)).fetchone() is not None
 
 
-#: A request for which a hook waits; and one for which a subagent's hook waits.
-AWAITED = "outcome = 'open' and hook is not null and not handed"
-_OF_SUBAGENT = f"{AWAITED} and subagent <> ''"
+def was_of_subagent(db: Connection, request: RequestId) -> bool:
+    """Return whether a subagent asked, whatever has become of the request."""
+    return _is(db, request, "subagent <> ''")
+
+
+#: An open request of a subagent whose end is noticed: by its hook, or on the screen.
+_OF_SUBAGENT = """
+    outcome = 'open' and subagent <> '' and (
+        (hook is not null and not handed)
+        or (select runtime from sessions where id = requests.session) <> 'headless')
+"""
 
 
 def _is(db: Connection, request: RequestId, column: str) -> bool:

@@ -85,7 +85,7 @@ def missed_facts(db: Connection, report: FileReport) -> list[Fact]:
     session = sessions.get(db, report.session)
     dialog = DialogState(
         has_turn=not report.was_menu or bool(turn_changes.open_turns(db, session.id)),
-        is_of_subagent=session.is_asking and dialogs.is_awaited_by_subagent(db, session.id),
+        is_of_subagent=session.is_asking and dialogs.is_asked_by_subagent(db, session.id),
     )
     return beliefs.missed_facts(evidence.known(db, session), report, dialog)
 

@@ -671,6 +671,38 @@ def test_a_prompt_that_is_typed_ahead_ends_no_call_that_has_shown_no_dialog(
     assert remote.activity == "permission"
 
 
+@pytest.mark.spec("D2", "D5")
+@pytest.mark.parametrize("mode", ["remote", "local"])
+def test_the_dialog_of_a_background_subagent_outlives_a_turn_that_fails(
+    bench: Bench, mode: Mode
+) -> None:
+    flags.set_mode(bench.db, mode)
+    bench.consider(replace(LIST, subagent="sub"))
+
+    bench.journal.append(bench.db, TurnEnded(WORKER, "", "failed"))
+    bench.permissions.ask_again(bench.db, WORKER)
+
+    (request,) = requests.open_of(bench.db, WORKER)
+    assert bench.activity == "permission"
+    assert (dialogs.watched(bench.db) == [WORKER]) is (mode == "local")
+    bench.answer(request.id, YES)
+    if mode == "local":
+        bench.permissions.note_press(bench.db, requests.get(bench.db, request.id))
+    assert bench.activity == "idle"
+
+
+@pytest.mark.spec("D2")
+def test_a_subagent_without_a_terminal_whose_hook_does_not_wait_asks_no_more_after_the_turn(
+    bench: Bench,
+) -> None:
+    bench.db.execute("update sessions set runtime = 'headless'")
+    bench.consider(replace(LIST, subagent="sub"))
+
+    bench.journal.append(bench.db, TurnEnded(WORKER, "", "failed"))
+
+    assert requests.open_of(bench.db, WORKER) == []
+
+
 PLAN_CALL = Call("ExitPlanMode", {"plan": "Delete all."})
 BY_TERMS = '[[allow]]\nproject = "*"\n'
 

@@ -169,7 +169,7 @@ def test_answered_requests_do_not_slow_down_the_hooks_of_their_session(
     db: Connection, journal: Journal
 ) -> None:
     settle_in(db, journal)
-    look = partial(dialogs.awaited, db, WORKER)
+    look = partial(dialogs.is_asked_by_subagent, db, WORKER)
     young = cost(db, look)
 
     for number in range(300):

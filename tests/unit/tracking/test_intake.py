@@ -997,3 +997,21 @@ async def test_an_answer_that_the_hook_repeats_in_part_is_taken_from_the_transcr
         lambda db: turns.of_session(db, SessionId("worker"), last=1)
     )
     assert (turn.how, turn.answer) == ("finished", answer)
+
+
+@pytest.mark.spec("D2", "D5")
+async def test_a_compaction_leaves_a_session_asking_while_a_dialog_of_its_subagent_is_open(
+    door: Door, database: Database
+) -> None:
+    badge = await door.prepare("anna", "n1")
+    await door.hook("SessionStart", "n1", badge)
+    ids = {"session_id": "n1", "cwd": "/"}
+    call = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "agent_id": "sub"}
+    asked = {**ids, "hook_event_name": "PermissionRequest", **call}
+    await door.intake.receive(Hook("asked", "demo", badge, asked, pid=1))
+
+    await door.hook("SessionStart", "n1", badge)
+
+    (request,) = await database.read(partial(requests.open_of, session=SessionId("anna")))
+    assert request.tool == "Bash"
+    assert (await door.session("anna")).activity is Activity.PERMISSION
