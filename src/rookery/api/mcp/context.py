@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, get_type_hints
 
@@ -42,6 +42,10 @@ class ToolContext:
     def own(self) -> SessionId | None:
         """Return the session that calls the tool, if the caller is one."""
         return self.identity.session
+
+    def under_part(self, part: str) -> ToolContext:
+        """Return the context for one of several calls of the same operation: a key for each."""
+        return replace(self, key=f"{self.key} {part}") if self.key else self
 
     async def ask(self, name: str, /, **arguments: object) -> Any:  # noqa: ANN401 - what it answers
         """Run an operation as the caller."""

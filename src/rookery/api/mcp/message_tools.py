@@ -150,7 +150,7 @@ async def _close_link(context: ToolContext, params: SendArguments, session: Sess
         sent: Message = await context.ask("send", session=session.id, words=params.message)
         message = sent.id
     for relay in of_pair:
-        await context.ask("relay_close", relay=relay.id)
+        await context.under_part(relay.id).ask("relay_close", relay=relay.id)
     advice = "It is closed." if of_pair else "There was no talk to close."
     return Sent(session.id, message, listening=False, advice=advice)
 
