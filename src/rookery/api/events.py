@@ -6,8 +6,8 @@ import asyncio
 import json
 import sys
 from bisect import bisect_right
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Container
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from sqlite3 import Connection, Row
@@ -39,6 +39,9 @@ CALLED = {"kind": "asks"}
 _RENAMED = frozenset(
     name for name, fact in KINDS.items() if not CALLED.keys().isdisjoint(fact.__match_args__)
 )
+
+#: The kind of the fact that names another session than its own, which may be a stranger.
+_OVERLAP = "overlap-found"
 
 _SESSIONS = TypeAdapter(list[Session])
 
@@ -118,6 +121,16 @@ def _told(seq: int, at: str, kind: str, body: str) -> str:
     return f'{{"seq": {seq}, "at": "{at}", "kind": "{kind}", {body[1:]}'
 
 
+def _within(allowed: Container[SessionId] | None, kind: str, text: str) -> str:
+    """Return an event as a caller may read it: without the id of a session out of its reach."""
+    if allowed is None or kind != _OVERLAP:
+        return text
+    fields = json.loads(text)
+    if fields["other"] in allowed:
+        return text
+    return json.dumps({name: value for name, value in fields.items() if name != "other"})
+
+
 async def follow(
     context: Context, ring: RecentEvents, caller: Caller, after: int | None
 ) -> AsyncIterator[StreamEvent]:
@@ -136,7 +149,8 @@ async def follow(
         for event in events:
             seq = event.seq
             if allowed is None or event.session in allowed:
-                yield event
+                text = _within(allowed, event.name, event.text)
+                yield event if text is event.text else replace(event, text=text)
             if event.name == "session-ended" and event.session == caller.identity.session:
                 return  # its badge is revoked
         if not events:
@@ -166,7 +180,7 @@ def _read_past(
     size, seq = 0, last  # if no entry is found, all were read
     for seq, at, session, kind, body in entries:
         if allowed is None or session in allowed:
-            line = _told(seq, at, kind, body)
+            line = _within(allowed, kind, _told(seq, at, kind, body))
             frames.append(f"id: {seq}\r\nevent: {kind}\r\ndata: {line}\r\n\r\n")
             size += len(line)
             if size > CHUNK_CHARS:

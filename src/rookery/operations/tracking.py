@@ -48,7 +48,9 @@ async def why(context: Context, caller: Caller, params: OfSession) -> Grounds:
     def read(db: Connection) -> Grounds:
         now = stored_sessions.get(db, session.id)
         told = evidence.known(db, now)
-        shared = [] if now.status.is_over else session_bindings.sharing_conversation(db, now)
+        sharing = {} if now.status.is_over else session_bindings.sharing_conversation(db, now)
+        allowed = reach(context, db, caller, Need.READ)
+        shared = [name for id_, name in sharing.items() if allowed is None or id_ in allowed]
         return Grounds(now, confidence(told), list(told.evidence.values()), hooks_off, shared)
 
     grounds = await context.database.read(read)

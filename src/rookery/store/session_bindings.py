@@ -64,14 +64,16 @@ def of_caller(
     return SessionId(row["id"]) if row else None
 
 
-def sharing_conversation(db: Connection, session: Session) -> list[str]:
-    """Return the names of the other live sessions that write to the same transcript."""
+def sharing_conversation(db: Connection, session: Session) -> dict[SessionId, str]:
+    """Return the names of the other live sessions that write to the same transcript, by id."""
+    if not session.transcript_path:
+        return {}
     rows = db.execute(
-        f"select name from sessions where {LIVE} and id <> ? and agent = ?"
+        f"select id, name from sessions where {LIVE} and id <> ? and agent = ?"
         " and transcript_path = ? and transcript_path <> '' order by name",
         (session.id, session.agent, session.transcript_path),
     )
-    return [row["name"] for row in rows] if session.transcript_path else []
+    return {SessionId(row["id"]): row["name"] for row in rows}
 
 
 def of_process(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from sqlite3 import Connection
 from typing import Any
 
@@ -24,7 +25,7 @@ from rookery.api.events import (
     follow,
     recall,
 )
-from rookery.model.facts import KINDS, InputAsked, Noted, RelayJoined
+from rookery.model.facts import KINDS, InputAsked, Noted, OverlapFound, RelayJoined
 from rookery.model.scopes import Identity
 from rookery.operations.context import Caller
 from rookery.store.journal import Journal
@@ -204,3 +205,36 @@ async def test_the_past_of_others_is_not_told(
     told = await past.recall(session_caller(ANNA))
 
     assert [each["session"] for each in told] == [ANNA, ANNA]
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("I4", "K5")
+async def test_a_session_does_not_learn_the_id_of_a_stranger_that_changes_the_same_file(
+    database: ObservedDatabase, journal: Journal
+) -> None:
+    context = Desk(database, journal).context
+
+    def overlap(db: Connection) -> None:
+        settle_in(db, journal)
+        journal.append(db, OverlapFound(WORKER, ANNA, "a.py", "/repo"))
+
+    await database.write(overlap)
+    ring, own = RecentEvents(database), Caller(session_caller(WORKER))
+    past = [each async for each in recall(context, own, 0)]
+    with anyio.fail_after(20):
+        stream = follow(context, ring, own, 0)
+        live = [event async for event in _until(stream, "overlap-found")]
+        stream = follow(context, ring, Caller(PERSON), 0)
+        whole = [event async for event in _until(stream, "overlap-found")]
+
+    assert ANNA not in b"".join(past).decode()
+    assert json.loads(live[-1].text)["path"] == "a.py"
+    assert "other" not in json.loads(live[-1].text)
+    assert json.loads(whole[-1].text)["other"] == ANNA
+
+
+async def _until(stream: AsyncIterator[StreamEvent], name: str) -> AsyncIterator[StreamEvent]:
+    async for event in stream:
+        yield event
+        if event.name == name:
+            return
