@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 from rookery.model.workspaces import Workspace
 from rookery.workspaces.commits import copied_index
 from rookery.workspaces.git import Repository
-from rookery.workspaces.inspection import MAX_LIST_BYTES
+from rookery.workspaces.inspection import MAX_LIST_BYTES, with_own_repository
 
 #: Ignored files that programs make and can make again.
 _MADE_AGAIN = (
@@ -69,6 +69,32 @@ async def list_ignored_work(
     """Return ignored files that are new or changed since the set-up, and only there."""
     files = await _list_ignored_files(repository)
     return await asyncio.to_thread(_only_there, workspace, files, git_dir)
+
+
+async def list_ignored_repositories(repository: Repository) -> list[str]:
+    """Return the ignored folders, and the folders directly in them, that are repositories.
+
+    Further down are those that programs load, such as the sources in a build folder.
+    """
+    listed = await _list_ignored(repository, "--ignored=traditional", "normal")
+    folders = [each.rstrip("/") for each in listed if each.endswith("/")]
+    return await asyncio.to_thread(_find_repositories, repository.place.folder, folders)
+
+
+def _find_repositories(folder: str, ignored: Iterable[str]) -> list[str]:
+    found = []
+    for each in ignored:
+        inner = (str(PurePath(each, name)) for name in _list_names(Path(folder, each)))
+        found += with_own_repository(folder, (each, *inner))
+    return found
+
+
+def _list_names(folder: Path) -> list[str]:
+    """Return the names in a folder; none if it cannot be read, or is gone."""
+    try:
+        return sorted(each.name for each in folder.iterdir())
+    except OSError:
+        return []
 
 
 async def _list_ignored_files(repository: Repository) -> list[str]:

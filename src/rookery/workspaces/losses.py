@@ -12,6 +12,7 @@ from rookery.workspaces.commits import adds_nothing
 from rookery.workspaces.git import Git, Repository
 from rookery.workspaces.hidden_files import (
     is_same,
+    list_ignored_repositories,
     list_ignored_work,
     list_overlooked_changes,
 )
@@ -46,7 +47,7 @@ async def why_keep(
     repository = await git.reading(place_of(workspace, git_dir))
     return (
         await asyncio.to_thread(find_unfinished_operation, Path(git_dir))
-        or await _why_repositories(repository, git_dir)
+        or await _why_repositories(repository, workspace, git_dir)
         or await _why_uncommitted(repository, workspace, copied, half_removed=half_removed)
         or await _why_ignored(repository, workspace, git_dir)
         or await _why_unmerged(repository, workspace)
@@ -60,15 +61,28 @@ def _why_keep_unknown(folder: Path) -> str:
     return "git does not know it any more, so Rookery cannot tell what is in it"
 
 
-async def _why_repositories(repository: Repository, git_dir: str) -> str:
+async def _why_repositories(repository: Repository, workspace: Workspace, git_dir: str) -> str:
     """Return which repositories within a worktree would be lost; empty if there are none."""
     if await asyncio.to_thread(_has_modules, Path(git_dir)):
         return "it has initialised submodules, whose commits could be lost"
+    checkouts = [each.path for each in await list_checkouts(repository)]
+    if inner := await asyncio.to_thread(_within, Path(workspace.path), checkouts):
+        noun = "the worktree" if len(inner) == 1 else "the worktrees"
+        return f"{noun} {file_list(inner)} of the same repository would be lost with it"
     links = await list_repository_links(repository)
     found = await asyncio.to_thread(with_own_repository, repository.place.folder, links)
+    found += await list_ignored_repositories(repository)
     if not found:
         return ""
     return f"{file_list(found)} with a repository of its own, whose commits could be lost"
+
+
+def _within(folder: Path, paths: Iterable[str]) -> list[str]:
+    """Return those of the folders that are within a folder, relative to it."""
+    outer = folder.resolve()
+    existing = (Path(each).resolve() for each in paths if Path(each).is_dir())
+    inner = (each for each in existing if outer in each.parents)
+    return [str(each.relative_to(outer)) for each in inner]
 
 
 def _has_modules(git_dir: Path) -> bool:

@@ -170,6 +170,57 @@ async def test_a_repository_that_was_committed_within_a_worktree_is_kept(
 
 
 @pytest.mark.spec("L3")
+@pytest.mark.parametrize("is_ignored", [True, False])
+async def test_a_worktree_with_another_worktree_in_it_is_kept(
+    workshop: Workshop, *, is_ignored: bool
+) -> None:
+    if is_ignored:
+        workshop.repository.commit(".gitignore", ".agent/\n")
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        tree.git("worktree", "add", "--quiet", "--detach", ".agent/worktrees/x ü")
+        inner = tree.at(tree.path / ".agent/worktrees/x ü")
+        inner.write("uncommitted.txt", "work\n")
+        kept = await workshop.end("fix")
+        assert (inner.path / "uncommitted.txt").exists()
+        tree.git("worktree", "remove", "--force", str(inner.path))
+        removed = await prune(workshop, "fix")
+
+    assert kept.state is WorkspaceState.KEPT
+    assert kept.reason == (
+        "the worktree .agent/worktrees/x ü of the same repository would be lost with it"
+    )
+    assert removed.state is WorkspaceState.REMOVED
+
+
+@pytest.mark.spec("L3")
+@pytest.mark.parametrize("name", ["scratch", "scratch/tool ü"])
+async def test_a_repository_in_an_ignored_folder_is_kept(workshop: Workshop, name: str) -> None:
+    workshop.repository.commit(".gitignore", "scratch/\n")
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        inner = nest(tree, name)
+        kept = await workshop.end("fix")
+
+    assert kept.state is WorkspaceState.KEPT
+    assert kept.reason == f"{name} with a repository of its own, whose commits could be lost"
+    assert (inner.path / "uncommitted.txt").exists()
+
+
+@pytest.mark.spec("L3")
+async def test_sources_that_a_build_has_loaded_do_not_keep_a_worktree(
+    workshop: Workshop,
+) -> None:
+    workshop.repository.commit(".gitignore", "build/\n")
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        nest(tree, "build/_deps/library-src")
+        removed = await workshop.end("fix")
+
+    assert (removed.state, removed.reason) == (WorkspaceState.REMOVED, "")
+
+
+@pytest.mark.spec("L3")
 async def test_a_submodule_that_is_not_initialised_does_not_keep_a_worktree(
     workshop: Workshop,
 ) -> None:
