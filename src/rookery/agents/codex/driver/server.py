@@ -7,6 +7,7 @@ one session only.
 from __future__ import annotations
 
 import asyncio
+import signal
 from uuid import uuid4
 
 from rookery.agents.codex.driver.app_server import introduce
@@ -32,6 +33,10 @@ _UNWANTED = (
     "hook/started",
     "hook/completed",
 )
+
+
+#: Seconds for a program to end by itself whose output has ended, or is not understood.
+EXIT_TIMEOUT_S = 1.0
 
 
 class CodexDriver:
@@ -71,12 +76,21 @@ class CodexDriver:
         except RequestRefused:
             raise
         except DriverError as error:
-            how = await ending if reading.done() else ""
+            how = await self._wait_for_end(process, ending) if reading.done() else ""
             raise DriverError(" ".join(filter(None, (str(error), how)))) from error
         finally:
             reading.cancel()
             await self._questions.withdraw_all()
-        return self._end(await ending)
+        return self._end(await self._wait_for_end(process, ending))
+
+    async def _wait_for_end(self, process: ServerProcess, ending: asyncio.Task[str]) -> str:
+        """Return how a program ended from which nothing more is read; kill it if it goes on."""
+        await asyncio.wait({ending}, timeout=EXIT_TIMEOUT_S)
+        if ending.done() or self._is_closing:
+            return await ending
+        process.send_signal(signal.SIGKILL)
+        await ending
+        return "The agent's program was killed: its output could not be read any more."
 
     def _end(self, how: str) -> Ended:
         """Report that a turn is cut off, and how the program ended."""
