@@ -247,3 +247,15 @@ def test_an_error_names_its_kind() -> None:
     assert error_text(limit) == "You hit your limit. (usageLimitExceeded)"
     assert error_text(http) == "No. (HTTP status 401)"
     assert error_text(None) == "Codex reported an error without a text."
+
+
+def test_a_prompt_that_is_accepted_after_the_end_of_its_turn_does_not_revive_the_turn() -> None:
+    events = CodexEvents(THREAD)
+    read(events, started(), echoed("one"))
+    events.expect("p", "two")
+    read(events, completed("interrupted"))
+
+    events.accept("p", "t")
+
+    assert events.turn == ""
+    assert read(events, started("t2"), echoed("two", "p")) == [PromptTaken("two")]

@@ -29,6 +29,7 @@ class CodexEvents:
 
     def __init__(self, thread: str) -> None:
         self.turn = ""  #: the id of the turn that runs; empty between turns
+        self._last_turn = ""  #: the id of the last turn that is over
         self._thread = thread
         self._sent: dict[str, str] = {}  #: texts that Codex has not repeated, by their ids
         self._accepted: set[str] = set()  #: the ids of those that it has accepted
@@ -54,7 +55,8 @@ class CodexEvents:
 
     def accept(self, prompt: str, turn: str) -> None:
         """Note that Codex has accepted a prompt, and in which turn."""
-        self.turn = turn
+        if turn != self._last_turn:  # an interruption may overtake the answer to a prompt
+            self.turn = turn
         if prompt in self._sent:
             self._accepted.add(prompt)
 
@@ -204,6 +206,7 @@ class CodexEvents:
         self._accepted.clear()
 
     def _over(self, over: TurnOver) -> TurnOver:
+        self._last_turn = self.turn
         self.turn, self._has_prompt, self._text = "", False, ""
         self._tools.clear()
         return over
