@@ -360,6 +360,53 @@ async def test_a_turn_that_does_not_stop_ends_with_the_session(tmp_path: Path) -
     ]
 
 
+@pytest.mark.spec("G2", "A6")
+async def test_the_end_of_a_program_in_a_turn_is_noticed_while_a_child_has_its_pipes(
+    tmp_path: Path,
+) -> None:
+    ends = """if message.get("method") == "session/prompt":
+        import subprocess
+        subprocess.Popen(["sleep", "100"])
+        sys.exit(3)
+    if "id" in message:"""
+    script = _ANSWERS.format(answers=[_HELLO, _NEW]).replace('if "id" in message:', ends)
+    async with program(tmp_path, script) as session:
+        await session.begin("Work.")
+        ended = await session.ended()
+    assert ended == Ended("failed", "its program exited with status 3")
+
+
+@pytest.mark.spec("G2")
+@pytest.mark.parametrize("before", [[], [_HELLO, _NEW]])
+async def test_a_response_that_is_no_message_ends_the_session(
+    tmp_path: Path, before: list[object]
+) -> None:
+    script = _ANSWERS.format(answers=[*before, {"error": "boom"}])
+    async with program(tmp_path, script) as session:
+        if before:
+            await session.begin("Work.")
+        ended = await session.ended()
+    assert ended.reason.startswith("it does not speak ACP: it printed ")
+    assert "boom" in ended.reason
+
+
+@pytest.mark.spec("G2")
+async def test_a_program_that_closes_its_input_fails_the_turn_that_it_cannot_get(
+    tmp_path: Path,
+) -> None:
+    closes = """if message.get("method") == "session/new":
+        import os, time
+        os.close(0)
+        print(json.dumps(dict(id=message["id"], result=next(answers)["result"])), flush=True)
+        time.sleep(100)
+    if "id" in message:"""
+    script = _ANSWERS.format(answers=[_HELLO, _NEW]).replace('if "id" in message:', closes)
+    async with program(tmp_path, script) as session:
+        await session.begin("Work.")
+        ended = await session.ended()
+    assert ended == Ended("failed", "the connection to it broke")
+
+
 #: Asks for permission to write a file, and lets its client write it.
 _WRITER = """
 import json, sys

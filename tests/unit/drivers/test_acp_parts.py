@@ -233,3 +233,41 @@ async def test_what_an_ended_command_left_is_killed_with_the_session(
 
     with anyio.fail_after(10):
         await ended.wait()
+
+
+@pytest.mark.anyio
+async def test_a_command_has_ended_although_it_left_a_program_with_its_output(
+    tmp_path: Path,
+) -> None:
+    terminals = Terminals({"PATH": os.environ["PATH"]}, lambda _: None)
+    argv = ("/bin/sh", "-c", "sleep 100 & echo ok")
+    terminal = terminals.find(await terminals.create(argv, {}, tmp_path, None))
+
+    with anyio.fail_after(10):
+        ended = await terminal.wait()
+
+    assert (ended.code, ended.signal) == (0, None)
+    assert terminal.output == "ok\n"
+    terminals.close()
+
+
+@pytest.mark.anyio
+async def test_what_a_released_command_left_can_go_on_writing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "released")
+    terminals = Terminals({"PATH": os.environ["PATH"]}, lambda _: None)
+    left = "read it < released; head -c 1000000 /dev/zero; echo done > written"
+    argv = ("/bin/sh", "-c", f"sh -c '{left}' & echo $! > pid")
+    name = await terminals.create(argv, {}, tmp_path, None)
+    await terminals.find(name).wait()
+    process = Process.of(int((tmp_path / "pid").read_text()))
+    assert process
+    ended = anyio.Event()
+    ExitWatch(process, ended.set)
+
+    terminals.release(name)
+    (tmp_path / "released").write_text("go\n")
+
+    with anyio.fail_after(10):
+        await ended.wait()
+    assert (tmp_path / "written").exists()
+    terminals.close()

@@ -107,13 +107,20 @@ class AcpDriver:
         both: set[asyncio.Future[object]] = {over, opening}  # type: ignore[arg-type]
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if opening.done():
-            with suppress(ConnectionError):
+            try:
                 return opening.result()
+            except ConnectionError:
+                self._note_broken_connection()
             await over
         else:
             opening.cancel()
             await asyncio.wait({opening})
         return None
+
+    def _note_broken_connection(self) -> None:
+        """Let the session end, even if the program lives: it takes nothing any more."""
+        if self._process and self._process.is_alive:
+            self._process.give_up()
 
     def _ended(self, process: AcpProcess) -> Ended:
         """Report the end of a turn that the program's end has cut off."""
@@ -165,6 +172,7 @@ class AcpDriver:
         except ValidationError:
             over = TurnOver(self._answer(), "failed", "its answer is not part of ACP")
         except ConnectionError:
+            self._note_broken_connection()
             return  # ``run`` finds out how the program ended
         else:
             turn.take()

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
+from rookery.drivers.child_process import MAX_LINE_BYTES, ChildProcess
 from rookery.drivers.driver import DriverError
 from rookery.drivers.program_ends import ErrorOutput, exit_text
-
-#: The longest line: agents send whole files in one.
-MAX_LINE_BYTES = 64 * 2**20
 
 #: Lines of its error output that are shown.
 SHOWN_ERROR_LINES = 3
@@ -33,9 +30,10 @@ QUIT_SECONDS = 2.0
 class AcpProcess:
     """One agent's program. It is also the transport of the protocol's messages."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: ChildProcess) -> None:
         self._process = process
         self._strange_line = ""
+        self._is_broken = False  #: messages can no longer be exchanged with it
         self._is_killed = False  #: it ran when its session ended
         self._output_ended = asyncio.Event()
         assert process.stderr  # noqa: S101 - it is a pipe
@@ -47,16 +45,11 @@ class AcpProcess:
     ) -> AcpProcess:
         """Run the program. Raises ``DriverError``."""
         try:
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=PIPE,
+            process = await ChildProcess.start(
+                argv,
                 # Some agents take their folder from the variable of shells.
-                env={**environment, "PWD": str(folder)},
-                cwd=folder,
-                limit=MAX_LINE_BYTES,
-                start_new_session=True,  # a signal to the host's group is not for the agent
+                {**environment, "PWD": str(folder)},
+                folder,
             )
         except (OSError, ValueError) as error:
             raise DriverError(f"{argv[0]} cannot be run: {error}") from error
@@ -107,7 +100,7 @@ class AcpProcess:
             message = json.loads(line)
         except ValueError:
             message = None
-        if isinstance(message, dict) and ("method" in message or "id" in message):
+        if _is_message(message):
             return message
         shown = line.decode(errors="replace").strip()[:SHOWN_LINE_CHARACTERS]
         self._strange_line = json.dumps(shown, ensure_ascii=False)
@@ -115,6 +108,11 @@ class AcpProcess:
 
     async def close(self) -> None:
         """Leave the program running: the connection ends, not the program."""
+
+    def give_up(self) -> None:
+        """Count it as over, although it may run: it takes no messages any more."""
+        self._is_broken = True
+        self._output_ended.set()
 
     # -- Its end -----------------------------------------------------------------------------
 
@@ -155,6 +153,7 @@ class AcpProcess:
                 await self._process.wait()
                 await asyncio.shield(self._errors.reading)
         self._errors.reading.cancel()
+        self._process.close_pipes()
 
     @property
     def status(self) -> int | None:
@@ -165,9 +164,20 @@ class AcpProcess:
         if self._strange_line:
             reason = f"it does not speak ACP: it printed {self._strange_line}"
         elif self.status is None or self._is_killed:
-            reason = "it closed its output"
+            reason = "the connection to it broke" if self._is_broken else "it closed its output"
         else:
             reason = f"its program {exit_text(self.status)}"
         lines = self._errors.text.splitlines()
         shown = " / ".join(line.strip() for line in lines[-SHOWN_ERROR_LINES:])
         return f"{reason}: {shown}" if shown else reason
+
+
+def _is_message(message: object) -> TypeGuard[dict[str, Any]]:
+    """Return whether the ACP library can take a message: its reading ends with other ones."""
+    match message:
+        case {"method": _}:
+            return True
+        case {"id": int() | str() | None, **rest}:
+            return isinstance(rest.get("error"), dict | None)
+        case _:
+            return False

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from asyncio.subprocess import DEVNULL, PIPE, STDOUT
-from asyncio.subprocess import Process as Subprocess
+from asyncio.subprocess import DEVNULL, STDOUT
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+from rookery.drivers.child_process import ChildProcess
 from rookery.processes import Process, signal_name, signal_sessions
 
 #: Bytes of a command's output that are kept at most: the last ones.
@@ -35,7 +35,7 @@ class CommandExit:
 class ClientTerminal:
     """One command, and the end of its output."""
 
-    def __init__(self, process: Subprocess, limit: int) -> None:
+    def __init__(self, process: ChildProcess, limit: int) -> None:
         self._process = process
         #: It leads a terminal session, in which its children stay after its end. It may have
         #: ended already: then only its number is known.
@@ -83,8 +83,13 @@ class ClientTerminal:
             signal_sessions((self.leader,), signal.SIGKILL)
 
     def release(self) -> None:
+        """Kill it unless it has ended; what it left in the background can go on writing."""
         self.kill()
+        self._limit = 0
+
+    def close(self) -> None:
         self._reading.cancel()
+        self._process.close_pipes()
 
 
 class Terminals:
@@ -97,7 +102,7 @@ class Terminals:
         self._environment = environment
         self._started = started
         #: The commands that have ended; what they left in the background ends with the session.
-        self._ended: set[Process] = set()
+        self._ended: list[ClientTerminal] = []
         self._terminals: dict[str, ClientTerminal] = {}
         self._numbers = count(1)
 
@@ -108,14 +113,10 @@ class Terminals:
         if len(self._terminals) >= MAX_TERMINALS:
             raise TerminalRefused(f"{MAX_TERMINALS} terminals are open; release one first.")
         try:
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                stdin=DEVNULL,
-                stdout=PIPE,
-                stderr=STDOUT,
-                env={**self._environment, **added},
-                cwd=folder,
-                start_new_session=True,  # it is killed with all that it has started
+            environment = {**self._environment, **added}
+            # In a session of its own, it is killed with all that it has started.
+            process = await ChildProcess.start(
+                argv, environment, folder, stdin=DEVNULL, stderr=STDOUT
             )
         except (OSError, ValueError) as error:
             raise TerminalRefused(f"{argv[0]} cannot be run: {error}") from error
@@ -135,12 +136,14 @@ class Terminals:
         terminal = self.find(name)
         terminal.release()
         del self._terminals[name]
-        self._ended.add(terminal.leader)
+        self._ended.append(terminal)
 
     def close(self) -> None:
         """Kill all of them, and what is left of those that have ended."""
         for name in [*self._terminals]:
             self.release(name)
         if self._ended:
-            signal_sessions(self._ended, signal.SIGKILL)
+            signal_sessions([each.leader for each in self._ended], signal.SIGKILL)
+        for terminal in self._ended:
+            terminal.close()
         self._ended.clear()
