@@ -202,7 +202,49 @@ def test_events_of_other_conversations_are_left_out_except_tools_of_subagents() 
     found = read(events, ("message.part.updated", {"sessionID": "child", "part": part}))
 
     assert found == [ToolBegan("c", "bash", {"command": "ls"}, "child")]
-    assert events.asked("permission.asked", {"sessionID": "other", "id": "per"}) is None
+
+
+def test_what_a_subagent_asks_that_an_earlier_server_started_is_asked() -> None:
+    events = OpenCodeEvents(SESSION)
+    state = {"status": "running", "input": {"command": "ls"}}
+    part = {"type": "tool", "tool": "bash", "callID": "c", "state": state}
+    asks = {"sessionID": "child", "id": "per", "permission": "bash", "patterns": ["ls"]}
+
+    asked = events.asked("permission.asked", asks)
+    found = read(events, ("message.part.updated", {"sessionID": "child", "part": part}))
+
+    assert asked == Asked("per", "bash", {"patterns": ["ls"]}, subagent="child")
+    assert found == [ToolBegan("c", "bash", {"command": "ls"}, "child")]
+
+
+def test_what_a_subagent_uses_counts_but_not_for_the_context_of_the_conversation() -> None:
+    events = OpenCodeEvents(SESSION)
+    child = {"sessionID": "child", "info": {"id": "child", "parentID": SESSION}}
+    tokens = {"input": 10, "output": 2, "reasoning": 1, "cache": {"read": 5, "write": 0}}
+    part = {"type": "step-finish", "id": "prt", "tokens": tokens, "cost": 0.25}
+    ended = ("message.part.updated", {"sessionID": "child", "part": part})
+
+    assert read(events, ("session.created", child), ended, ended) == [Used(15, 3, 250_000)]
+
+
+@pytest.mark.spec("G2")
+def test_a_prompt_that_fails_before_its_turn_begins_is_a_failed_turn() -> None:
+    events = OpenCodeEvents(SESSION)
+    error = {"name": "UnknownError", "data": {"message": "No agent x."}}
+    events.expect("one")
+
+    found = read(events, ("session.error", of(error=error)), IDLE)
+
+    assert found == [PromptTaken("one"), TurnOver("", "failed", "No agent x. (UnknownError)")]
+    assert list(events.take("one")) == []
+
+
+@pytest.mark.spec("G2")
+def test_an_interruption_that_is_reported_late_does_not_fail_the_next_prompt() -> None:
+    events = OpenCodeEvents(SESSION)
+    events.expect("one")
+
+    assert read(events, ("session.error", of(error={"name": "MessageAbortedError"}))) == []
 
 
 def test_a_permission_for_an_unknown_call_is_asked_with_what_is_known() -> None:

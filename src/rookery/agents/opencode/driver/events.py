@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from rookery.drivers.events import (
     Asked,
     Event,
@@ -95,12 +97,15 @@ class OpenCodeEvents:
             yield from self._subagent_part(str(session), properties)
 
     def asked(self, kind: str, properties: Fields) -> Asked | None:
-        """Return what OpenCode asks; ``None`` if it is not about this conversation."""
+        """Return what OpenCode asks; ``None`` if that cannot be answered."""
         session, request = properties.get("sessionID"), properties.get("id")
-        is_ours = session == self._session or session in self._subagents
-        if not is_ours or not isinstance(request, str):
+        if not isinstance(session, str) or not isinstance(request, str):
             return None
-        subagent = "" if session == self._session else str(session)
+        subagent = "" if session == self._session else session
+        if subagent:
+            # A server has one conversation. It does not report that it continues a subagent
+            # of before a resume.
+            self._subagents.add(subagent)
         call = str(fields_of(properties.get("tool")).get("callID") or "")
         if kind == "question.asked":
             given = {"questions": properties.get("questions") or []}
@@ -177,7 +182,10 @@ class OpenCodeEvents:
             yield from _ended(self._calls[call], state, self._diffs.pop(call, ""))
 
     def _subagent_part(self, session: str, properties: Fields) -> Iterator[Event]:
-        """Yield the tool calls of a subagent; its texts are not the session's answer."""
+        """Yield the tool calls of a subagent, and what it used.
+
+        Its texts are not the session's answer, and its context is not the conversation's.
+        """
         text = self._text
         part = fields_of(properties.get("part"))
         match part:
@@ -190,11 +198,14 @@ class OpenCodeEvents:
                             yield ToolEnded(call, tool, result, failed, session)
                         case _:
                             yield event
+            case {"type": "step-finish", "id": str(number)}:
+                for event in self._step_ended(number, part):
+                    yield replace(event, context=0)
             case _:
                 pass
         self._text = text
 
-    def _step_ended(self, number: str, part: Fields) -> Iterator[Event]:
+    def _step_ended(self, number: str, part: Fields) -> Iterator[Used]:
         """Yield what one request to the model used."""
         match part.get("tokens"):
             case {
@@ -232,8 +243,13 @@ class OpenCodeEvents:
                 return
 
     def _failed(self, properties: Fields) -> Iterator[Event]:
-        self._note_error(properties.get("error"))
-        return iter(())
+        error = properties.get("error")
+        self._note_error(error)
+        # What a prompt needs, such as its agent, may be missing before its turn begins.
+        is_prompt = self._sent and not self.is_in_turn
+        if is_prompt and fields_of(error).get("name") != _ABORTED:
+            yield from self.take(self._sent[0])
+            yield self._over(TurnOver(how="failed", reason=error_text(error)))
 
     def _note_error(self, error: object) -> None:
         if not self.is_in_turn:
