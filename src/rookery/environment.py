@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import pwd
+import selectors
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -46,6 +48,11 @@ _SHOW = (
 #: Seconds for the user's shell to read its start-up files.
 SHELL_TIMEOUT_SECONDS = 10.0
 
+#: Seconds for the shell to end after it has shown its environment, or has not in time.
+EXIT_TIMEOUT_SECONDS = 0.5
+
+_CHUNK_BYTES = 65_536
+
 
 #: Waits for a login shell and returns its environment; the daemon's own if that fails.
 Login: TypeAlias = Callable[[], dict[str, str]]
@@ -68,7 +75,6 @@ def ask_login_shell(daemon_environment: Mapping[str, str]) -> Login:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            errors="surrogateescape",
             cwd=seed["HOME"],
         )
     except OSError:
@@ -77,14 +83,14 @@ def ask_login_shell(daemon_environment: Mapping[str, str]) -> Login:
 
 
 def _read_environment(
-    process: subprocess.Popen[str], daemon_environment: Mapping[str, str]
+    process: subprocess.Popen[bytes], daemon_environment: Mapping[str, str]
 ) -> dict[str, str]:
     with process:
+        output = os.fsdecode(_read_output(process))
         try:
-            output, _ = process.communicate(timeout=SHELL_TIMEOUT_SECONDS)
+            process.wait(EXIT_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
-            return clean(daemon_environment)
     _, begun, rest = output.partition(_MARK + "\0")
     variables, ended, _ = rest.partition("\0" + _MARK)
     pairs = (each.partition("=") for each in variables.split("\0"))
@@ -93,6 +99,20 @@ def _read_environment(
         if begun and ended
         else clean(daemon_environment)
     )
+
+
+def _read_output(process: subprocess.Popen[bytes]) -> bytes:
+    """Read up to the last mark: a program in the background may keep the output open."""
+    assert process.stdout  # noqa: S101 - it is a pipe
+    output, shown = b"", f"\0{_MARK}\n".encode()
+    deadline = time.monotonic() + SHELL_TIMEOUT_SECONDS
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while shown not in output and selector.select(max(deadline - time.monotonic(), 0)):
+            if not (chunk := os.read(process.stdout.fileno(), _CHUNK_BYTES)):
+                break
+            output += chunk
+    return output
 
 
 def clean(environment: Mapping[str, str]) -> dict[str, str]:

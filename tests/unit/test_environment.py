@@ -59,6 +59,13 @@ def test_what_a_profile_prints_on_leaving_is_no_variable(ask: Shell) -> None:
     assert not [name for name, value in found.items() if "logout" in name + value]
 
 
+@pytest.mark.spec("A3", "K4")
+def test_a_program_that_a_profile_leaves_with_its_output_hides_nothing(ask: Shell) -> None:
+    found = ask(f"sleep 20 & export PATH=/users/own; {RUN}")
+
+    assert found["PATH"] == "/users/own"
+
+
 @pytest.mark.spec("A3")
 def test_a_variable_that_is_no_text_does_not_hide_the_others(ask: Shell) -> None:
     found = ask(f"LANG=C.UTF-8 A=$(printf '\\377') Z=last; export LANG A Z; {RUN}")
