@@ -56,6 +56,27 @@ def test_a_prompt_that_is_queued_while_it_loads_is_work() -> None:
     assert screen.read(read_styled("\n".join(later))) == View("")
 
 
+@pytest.mark.spec("F3")
+@pytest.mark.parametrize("mark", ["✓", "✕", "⊷", "-"])
+@pytest.mark.parametrize("printed", ["● Button › renders", "● 1. Yes", "Press Enter to select"])
+def test_what_a_tool_prints_is_not_taken_for_a_dialog(mark: str, printed: str) -> None:
+    lines = list(RECORDED.screen("working-in-tool").lines)
+    head = next(row for row, line in enumerate(lines) if "⊷" in line)
+    lines[head] = lines[head].replace("⊷", mark)
+    lines.insert(head + 1, f"│ {printed}  │")
+
+    assert screen.read(read_styled("\n".join(lines))).dialog is None
+
+
+@pytest.mark.spec("F3")
+def test_what_a_tool_prints_below_the_top_of_the_screen_is_not_taken_for_a_dialog() -> None:
+    lines = list(RECORDED.screen("working-in-tool").lines)
+    head = next(row for row, line in enumerate(lines) if "⊷" in line)
+    rest = ["│ ● Button › renders  │", *lines[head + 1 :]]
+
+    assert screen.read(read_styled("\n".join(rest))).dialog is None
+
+
 def test_words_that_were_sent_are_not_taken_for_the_box() -> None:
     sent = RECORDED.text("working").split("\n")
     cut_short = "\n".join(sent[: next(n for n, line in enumerate(sent) if "Thinking" in line)])

@@ -32,8 +32,10 @@ _BELOW_QUEUED = re.compile(r"\s*| {4}\S.*|.*\? for shortcuts|─{20,}| \S.*")
 _ALONE = re.compile(r"\(esc to cancel, |press tab twice for more$")
 #: The frame around a dialog; frames inside it are further to the right.
 _FRAME_TOP, _FRAME_END = re.compile(r" ?╭─"), re.compile(r" ?╰─")
+#: The first line in the frame of a tool that runs or has run.
+_TOOL_HEAD = re.compile(r" ?│ [✓✕⊷-] +\S")
 #: The option that Enter would choose, any option, and the line below them.
-_CHOSEN = re.compile(r"[ │]*● +(?:\d+\. )?")
+_CHOSEN = re.compile(r"[ │]*● +\d+\. ")
 _OPTION = re.compile(r"[ │]*(?:● +)?\d+\. ")
 _FOOTER = re.compile(r"\b(?:Enter to (?:select|submit)|Esc to (?:close|cancel|exit))\b")
 #: A permission to use a tool; every other dialog is a question.
@@ -205,6 +207,8 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
         return None
     tops = [row for row in range(ends[-1]) if _FRAME_TOP.match(lines[row])]
     inside = lines[tops[-1] + 1 if tops else 0 : ends[-1]]
+    if tops and _TOOL_HEAD.match(inside[0]):
+        return None  # what a tool prints may look like a dialog
     if not any(_CHOSEN.match(line) or _FOOTER.search(line) for line in inside):
         return None
     options = read_options(inside)
