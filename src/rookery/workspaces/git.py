@@ -82,6 +82,10 @@ _PROGRAM_SETTINGS = (
 _FILTER_SETTINGS = (
     (re.compile(r"filter\..*\.(?:clean|smudge|process)", re.DOTALL), ""),
     (re.compile(r"filter\..*\.required", re.DOTALL), "false"),
+    # Git LFS runs these, and its filters may be the user's own.
+    (re.compile(r"lfs\.extension\..*\.(?:clean|smudge)", re.DOTALL), "cat"),
+    (re.compile(r"lfs\.customtransfer\..*\.path", re.DOTALL), "false"),
+    (re.compile(r"lfs\.(?:.*\.)?standalonetransferagent", re.DOTALL), ""),
 )
 
 #: The filters of Git LFS, which it may install for one repository only.

@@ -223,6 +223,27 @@ def test_only_programs_that_the_repository_configures_are_left_out() -> None:
     assert disarmed(listed, with_filters=False) == {"merge.evil.driver": "false", **filters}
 
 
+@pytest.mark.spec("L1", "K5")
+async def test_programs_that_a_repository_gives_to_git_lfs_do_not_run_while_it_is_only_read(
+    workshop: Workshop,
+) -> None:
+    programs = {
+        "lfs.extension.evil.clean": "cat",
+        "lfs.extension.a.b.smudge": "cat",
+        "lfs.customtransfer.evil.path": "false",
+        "lfs.standalonetransferagent": "",
+        "lfs.https://example.org.standalonetransferagent": "",
+    }
+    for name in programs:
+        workshop.repository.git("config", name, "evil")
+    git, place = workshop.worktrees.git, GitPlace(str(workshop.repository.path))
+
+    read, changed = await git.reading(place), await git.changing(place)
+
+    assert {name: await read.text("config", "--get", name) for name in programs} == programs
+    assert await changed.text("config", "--get", "lfs.extension.evil.clean") == "evil"
+
+
 #: Programs that a repository can configure, and the value with which none of it runs.
 PROGRAMS = {
     "hook.evil.command": "true",
