@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 import anyio
@@ -184,6 +185,24 @@ def test_a_file_is_made_with_its_folders_and_replaced_whole(tmp_path: Path) -> N
     files.write(files.locate(str(path)), "a longer text")
     files.write(files.locate(str(path)), "short")
     assert path.read_text() == "short"
+
+
+@pytest.mark.parametrize("old", ["old\n", "old\n" * 100])
+def test_a_file_for_whose_new_text_there_is_no_room_keeps_its_text(
+    tmp_path: Path, old: str
+) -> None:
+    files, path = ProjectFiles(tmp_path), tmp_path / "a"
+    path.write_text(old)
+    located = files.locate(str(path))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(old) + 10, limits[1]))
+    try:
+        with pytest.raises(OutOfReach, match="cannot be written"):
+            files.write(located, "new\n" * 200)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert path.read_text() == old
 
 
 @pytest.mark.anyio

@@ -110,13 +110,35 @@ def _read(folder: int, file: LocatedFile) -> str:
 
 
 def _write(folder: int, file: LocatedFile, content: bytes) -> None:
-    is_new = os.O_CREAT | os.O_EXCL if file.identity is None else 0
-    flags = os.O_WRONLY | is_new | _SAFELY
-    descriptor = os.open(file.path.name, flags, 0o666, dir_fd=folder)
-    with open(descriptor, "wb") as opened:  # noqa: PTH123 - it is open already
-        _check(descriptor, file)
-        opened.truncate()
-        opened.write(content)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL if file.identity is None else os.O_RDWR
+    descriptor = os.open(file.path.name, flags | _SAFELY, 0o666, dir_fd=folder)
+    try:
+        size = _check(descriptor, file)
+        old = os.pread(descriptor, len(content), 0) if size else b""
+        _replace(descriptor, old, size, content)
+    finally:
+        os.close(descriptor)
+
+
+def _replace(descriptor: int, old: bytes, size: int, content: bytes) -> None:
+    """Replace the content of a file, or change nothing, as on a full disk.
+
+    What is there is overwritten before anything is cut off, so that it can be written back
+    without more room. The file stays the same one: it may have other names.
+    """
+    try:
+        _write_all(descriptor, content)
+    except OSError:
+        _write_all(descriptor, old)
+        os.ftruncate(descriptor, size)
+        raise
+    os.ftruncate(descriptor, len(content))
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    written = 0
+    while written < len(content):
+        written += os.pwrite(descriptor, content[written:], written)
 
 
 def _check(descriptor: int, file: LocatedFile) -> int:
