@@ -13,7 +13,14 @@ from msgspec.structs import replace
 
 from rookery.drivers.agent_processes import AgentProcesses
 from rookery.drivers.commands import AgentAnswer, AgentPrompt, Start
-from rookery.drivers.driver import Driver, DriverError, DriverLaunch, MakeDriver, PromptRefused
+from rookery.drivers.driver import (
+    AnswerLost,
+    Driver,
+    DriverError,
+    DriverLaunch,
+    MakeDriver,
+    PromptRefused,
+)
 from rookery.drivers.event_file import EventWriter
 from rookery.drivers.event_store import EventStore
 from rookery.drivers.events import (
@@ -229,6 +236,10 @@ class DrivenSession:
             driver = self._ready_for_prompt()
             self._keys.add(prompt.key)
             await driver.prompt(prompt.text)
+        except (
+            AnswerLost
+        ) as error:  # it is not sent again: what the agent does shows if it got it
+            _log.warning("Session %s may not have its prompt: %s", self.start.session, error)
         except DriverError as error:
             self._keys.discard(prompt.key)
             is_final = self._is_over or self._ending is not None

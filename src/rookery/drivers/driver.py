@@ -15,6 +15,10 @@ class DriverError(Exception):
     """The agent cannot be driven; the text says why, in a sentence for the user."""
 
 
+class AnswerLost(DriverError):
+    """A request was sent and its answer did not come: the agent may have carried it out."""
+
+
 class PromptRefused(DriverError):
     """The agent has not got a prompt, and will not unless it is sent again."""
 
@@ -72,7 +76,8 @@ class Driver(Protocol):
         """Give the agent a prompt. Reports ``PromptTaken`` when the agent has it.
 
         Returns at once; the turn ends with ``TurnOver``. During a turn it adds to the turn, or
-        raises ``DriverError`` if the protocol has no such request.
+        raises ``DriverError`` if the protocol has no such request. ``AnswerLost`` says that the
+        agent may have it; any other ``DriverError``, that it has not.
         """
         ...
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from rookery.drivers.driver import DriverError
+from rookery.drivers.driver import AnswerLost, DriverError
 from rookery.drivers.json_fields import Fields, fields_of
 
 #: The code of an error for a method that the client does not have.
@@ -68,7 +68,7 @@ class RpcClient:
         finally:
             self._is_over = True
             for number in self._waiting:
-                self._settle(number, error=DriverError("the agent's program has ended."))
+                self._settle(number, error=AnswerLost("the agent's program has ended."))
 
     async def _read_line(self) -> bytes:
         try:

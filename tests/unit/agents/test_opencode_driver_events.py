@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from rookery.agents.opencode.driver.events import OpenCodeEvents, error_text
 from rookery.agents.opencode.driver.server import OpenCodeDriver
 from rookery.drivers.commands import AgentAnswer
-from rookery.drivers.driver import DriverLaunch
+from rookery.drivers.driver import AnswerLost, DriverError, DriverLaunch
 from rookery.drivers.events import (
     Asked,
     Event,
@@ -280,3 +282,30 @@ def test_a_server_that_ends_in_a_turn_fails_the_turn_and_with_it_the_session() -
     driver._cut_off("gone")  # noqa: SLF001 - what it does when its server has ended
 
     assert context.events == [TurnOver("", "failed", "gone", fails_session=True)]
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("K3")
+@pytest.mark.parametrize("is_listening", [True, False])
+async def test_a_prompt_is_doubtful_if_the_connection_breaks_after_it_was_sent(
+    *, is_listening: bool
+) -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    if not is_listening:
+        server.close()
+        await server.wait_closed()
+    driver = OpenCodeDriver(DriverLaunch("s", (), {}, Path(), {}), Listening())
+    async with httpx2.AsyncClient(base_url=f"http://{host}:{port}", trust_env=False) as http:
+        driver._http = http  # noqa: SLF001 - without a program
+        with pytest.raises(DriverError) as failed:
+            await driver.prompt("one")
+    server.close()
+    await server.wait_closed()
+
+    assert isinstance(failed.value, AnswerLost) is is_listening

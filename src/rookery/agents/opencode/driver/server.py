@@ -21,7 +21,7 @@ import httpx2
 from rookery.agents.opencode.driver.events import OpenCodeEvents
 from rookery.agents.opencode.driver.interrupt_gate import InterruptGate
 from rookery.drivers.commands import AgentAnswer
-from rookery.drivers.driver import DriverContext, DriverError, DriverLaunch
+from rookery.drivers.driver import AnswerLost, DriverContext, DriverError, DriverLaunch
 from rookery.drivers.events import Asked, Ended, TurnOver, Up
 from rookery.drivers.json_fields import Fields, fields_of
 from rookery.drivers.open_questions import OpenQuestions
@@ -43,6 +43,10 @@ _ADDRESS = re.compile(rb"listening on (http://127\.0\.0\.1:\d+)\s*$")
 
 _ASKING = frozenset({"permission.asked", "question.asked"})
 _SETTLED = frozenset({"permission.replied", "question.replied", "question.rejected"})
+
+
+#: Errors before a request was sent.
+_UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 
 
 class OpenCodeDriver:
@@ -223,6 +227,8 @@ class OpenCodeDriver:
         self._events.expect(text)
         try:
             await self._ask("POST", f"/session/{self._session}/prompt_async", body)
+        except AnswerLost:
+            raise  # OpenCode may repeat the text
         except DriverError:
             self._events.forget(text)
             raise
@@ -257,11 +263,13 @@ class OpenCodeDriver:
     async def _ask(
         self, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> Fields:
-        """Send a request and return its answer. Raises ``DriverError``."""
+        """Send a request and return its answer. Raises ``DriverError``, ``AnswerLost``."""
         try:
             answer = await self._client.request(method, path, json=body)
+        except _UNSENT as error:
+            raise DriverError(f"OpenCode's server cannot be reached: {error}") from error
         except httpx2.TransportError as error:
-            raise DriverError(f"OpenCode's server does not answer: {error}") from error
+            raise AnswerLost(f"OpenCode's server does not answer: {error}") from error
         if answer.is_error:
             raise DriverError(
                 f"OpenCode refused {method} {path} with HTTP status {answer.status_code}:"
