@@ -18,6 +18,7 @@ from rookery.model.permissions import Call
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import LaunchSpec
+from tests.support.contract.agents.codex import RECORDED
 
 SPEC = LaunchSpec(("codex",), NativeId("n1"), "", "", "hook 'a b'", Path("/s"))
 
@@ -173,3 +174,15 @@ def test_a_dialog_about_a_patch_is_known_by_all_files_that_it_names(
     assert dialog
     assert dialog.kind == "permission"
     assert is_about(dialog, call) is is_about_it
+
+
+@pytest.mark.spec("F3")
+@pytest.mark.parametrize(
+    "said", ["  Stop it (esc to interrupt)", "• Press it (esc to interrupt)"]
+)
+def test_an_answer_about_the_key_of_interruptions_is_no_work(said: str) -> None:
+    lines = list(RECORDED.screen("working").lines)
+    row = next(row for row, line in enumerate(lines) if "esc to interrupt)" in line)
+    lines[row] = said
+
+    assert not screen.read(read_styled("\n".join(lines))).is_working

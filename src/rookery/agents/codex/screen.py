@@ -20,6 +20,8 @@ _HIDDEN = re.compile(r"\[… \d+ lines?\] .*")
 _PERMISSION = "Would you like"
 #: The line of a dialog about a patch, and the beginning of each line that names a file.
 _EDITS_PERMISSION, _DESTINATION = "Would you like to make the following edits", "Destination:"
+#: The running turn, in the line above the box.
+_WORKING = re.compile(r"\S .*\(\d[\dhms ]* • esc to interrupt\)")
 #: The last line of a turn.
 _TURN_END = re.compile(r"\s*Worked for .{1,40} • \d\d:\d\d\s*")
 _OPTION = re.compile(r"\s*(?:› )?\d+\. ")
@@ -58,7 +60,7 @@ def read(screen: Screen) -> View:
     if _is_completing(lines):
         return View(None, Dialog("question", "It offers to complete a word."))
     box = _draft(lines, solid)
-    working = any("esc to interrupt)" in line for line in lines[-8:])
+    working = any(_WORKING.match(line) for line in lines[-8:])
     return View(box, None, working, instead=_instead(box or "", lines))
 
 
