@@ -13,7 +13,8 @@ a prompt are separated by ``;;``:
     big: N          a text of so many characters
     detach: N       a process that sleeps so long in a session of its own; its pid is the text
 
-The variable SCRIPTED_CLAUDE makes it misbehave when it starts: ``hang``, ``old`` or ``refuse``.
+The variable SCRIPTED_CLAUDE makes it misbehave: ``hang``, ``old`` or ``refuse`` when it starts,
+``go-on`` when it is interrupted.
 """
 
 from __future__ import annotations
@@ -61,6 +62,10 @@ class Claude:
                 self._say_lifecycle(id_, "queued")
                 self._prompts.append((id_, text))
             case {"type": "control_request", "request_id": id_, "request": {"subtype": kind}}:
+                if kind == "interrupt" and os.environ.get("SCRIPTED_CLAUDE") == "go-on":
+                    refusal = {"subtype": "error", "request_id": id_, "error": "not now"}
+                    write(type="control_response", response=refusal)
+                    return
                 self._answer(id_, kind)
                 if kind == "interrupt":
                     raise Interrupted

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from rookery.drivers.commands import Start
+from rookery.drivers.driver import DriverError
 from rookery.drivers.events import (
     Asked,
     AskingEnded,
@@ -264,3 +265,18 @@ async def test_many_sessions_run_at_once(tmp_path: Path, events: Path, number: i
         kinds = [type(each) for each in driven.events]
         assert (kinds[0], kinds[-1]) == (Up, Ended)
         assert (kinds.count(PromptTaken), kinds.count(TurnOver)) == (3, 3)
+
+
+@pytest.mark.spec("G2")
+async def test_a_refused_interruption_is_reported_and_does_not_prevent_the_end(
+    tmp_path: Path, events: Path
+) -> None:
+    async with driving(start(tmp_path, behaves="go-on"), events) as driven:
+        await driven.prompt("wait:")
+        await driven.until(PromptTaken)
+        with pytest.raises(DriverError, match="cannot be interrupted: not now"):
+            await driven.session.interrupt()
+        await driven.session.close()
+        ended = await driven.ended()
+
+    assert ended == Ended("completed", "it was closed")

@@ -27,6 +27,7 @@ from rookery.agents.claude.driver.process import ClaudeProcess
 from rookery.agents.claude.driver.trust import NOTICE
 from rookery.drivers.driver import DriverContext, DriverError, DriverLaunch
 from rookery.drivers.events import Asked, Ended, Event, Noticed, Up
+from rookery.supervise import outcome_of
 
 #: Seconds for the program to answer its first message. It reads settings and plugins before.
 START_SECONDS = 60.0
@@ -139,11 +140,12 @@ class SdkDriver:
         self._reader.note_interrupt()
         try:
             async with asyncio.timeout(INTERRUPT_SECONDS):
-                await self._client.interrupt()
+                # The SDK raises plain exceptions for what Claude Code refuses.
+                outcome = await outcome_of(self._client.interrupt())
         except TimeoutError as error:
             raise DriverError("Claude Code does not answer.") from error
-        except ClaudeSDKError as error:
-            raise DriverError(f"Claude Code cannot be interrupted: {error}") from error
+        if outcome is not None:
+            raise DriverError(f"Claude Code cannot be interrupted: {outcome}") from outcome
 
     async def close(self) -> None:
         self._is_closing = True
