@@ -22,6 +22,19 @@ def add(db: Connection, key: str, *, at: datetime) -> bool:
     return added.rowcount == 1
 
 
+def note_ended(db: Connection, key: str, *, of: str, at: datetime) -> None:
+    """Record under a key of its own that a call has ended, unless the call was recorded."""
+    db.execute(
+        "insert into hooks (key, at) select ?, ? where not exists"
+        " (select 1 from hooks where key = ?) on conflict do nothing",
+        (key, stamp(at), of),
+    )
+
+
+def is_recorded(db: Connection, key: str) -> bool:
+    return db.execute("select 1 from hooks where key = ?", (key,)).fetchone() is not None
+
+
 def park(db: Connection, key: str, error: str, *, at: datetime) -> None:
     """Record a call that could not be parsed, unless its key was recorded before."""
     added = db.execute(

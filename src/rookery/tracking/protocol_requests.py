@@ -45,10 +45,10 @@ class ProtocolRequests:
         )
         call = await self.reader.complete(_read_call(asked, agent), sender)
         ruling = await self._rule(session, asked, call)
-        if isinstance(ruling, Verdict):
-            await self.runtime.answer(session.id, asked.request, ruling)
-        else:
+        if not isinstance(ruling, Verdict):
             await self._wait(asked, ruling.request)
+        elif ruling.outcome is not Outcome.GONE:
+            await self.runtime.answer(session.id, asked.request, ruling)
 
     async def _rule(
         self, session: Session, asked: AgentAsked, call: Call
@@ -64,6 +64,10 @@ class ProtocolRequests:
         self, db: Connection, asked: AgentAsked, call: Call
     ) -> Verdict | WaitForAnswer:
         session, key = sessions.get(db, asked.session), _key(asked)
+        if hook_calls.is_recorded(db, _ended_key(asked)):
+            return Verdict(
+                Outcome.GONE, "agent"
+            )  # it was withdrawn while its call was being completed
         if not hook_calls.add(db, key, at=self.permissions.journal.clock.now()):
             if request := requests.of_hook(db, key):
                 return WaitForAnswer(request.id)
@@ -96,8 +100,11 @@ class ProtocolRequests:
         """Close the request that an agent no longer asks, if it is still open."""
 
         def close(db: Connection) -> None:
-            request = requests.of_hook(db, _key(ended))
-            if request and request.outcome is Outcome.OPEN:
+            key, at = _key(ended), self.permissions.journal.clock.now()
+            request = requests.of_hook(db, key)
+            if request is None:
+                hook_calls.note_ended(db, _ended_key(ended), of=key, at=at)
+            elif request.outcome is Outcome.OPEN:
                 self.permissions.withdraw(db, request.id, decision="withdrawn")
 
         await self.database.write(close)
@@ -105,6 +112,10 @@ class ProtocolRequests:
 
 def _key(asked: AgentAsked | AgentStoppedAsking) -> str:
     return f"driven {asked.session} {asked.request}"
+
+
+def _ended_key(asked: AgentAsked | AgentStoppedAsking) -> str:
+    return f"driven ended {asked.session} {asked.request}"
 
 
 def _as_reported(asked: AgentAsked, hooks: HookDialect) -> Call | None:

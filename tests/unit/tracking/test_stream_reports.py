@@ -14,8 +14,14 @@ from rookery.config import Price
 from rookery.model.facts import SessionId, SessionStarted, UsageReported
 from rookery.permissions.decisions import Permissions
 from rookery.permissions.rules_file import RulesFile
-from rookery.ports.sightings import Reported, ReportedTogether, TextsReported
-from rookery.store import blocks, sessions, statistics
+from rookery.ports.sightings import (
+    AgentAsked,
+    AgentStoppedAsking,
+    Reported,
+    ReportedTogether,
+    TextsReported,
+)
+from rookery.store import blocks, requests, sessions, statistics
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.hook_reader import HookReader
@@ -57,9 +63,9 @@ async def streams(journal: Journal, database: Database) -> StreamReports:
     reader = HookReader(
         database, journal.clock, AGENTS, rules, TranscriptReader({}, journal.clock)
     )
-    requests = ProtocolRequests(database, StreamRuntime(), AGENTS, permissions, reader)
+    asking = ProtocolRequests(database, StreamRuntime(), AGENTS, permissions, reader)
     prices = {"cheap-*": Price(input=1, output=2)}
-    return StreamReports(database, journal, requests, prices)
+    return StreamReports(database, journal, asking, prices)
 
 
 async def test_an_event_that_is_read_again_is_counted_once(streams: StreamReports) -> None:
@@ -128,3 +134,14 @@ async def test_texts_that_are_read_again_with_more_are_recorded_once(
     found = await streams.database.read(lambda db: blocks.after(db, FIRST, 0, 9))
     told = [(each.number, each.kind, each.text, each.at) for each in found]
     assert told == [(n, "text", text, at) for n, text in enumerate("abcd", 1)]
+
+
+@pytest.mark.spec("D1")
+async def test_what_an_agent_no_longer_asks_when_it_is_considered_is_no_request(
+    streams: StreamReports,
+) -> None:
+    await streams.record(AgentStoppedAsking(FIRST, "1"))
+    with anyio.fail_after(5):
+        await streams.record(AgentAsked(FIRST, "1", "Bash", {"command": "ls"}))
+
+    assert await streams.database.read(partial(requests.open_of, session=FIRST)) == []
