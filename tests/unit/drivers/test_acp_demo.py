@@ -435,6 +435,23 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.spec("D2")
+async def test_a_person_is_asked_although_the_agent_offers_an_unknown_option(
+    tmp_path: Path,
+) -> None:
+    known = 'options = [dict(optionId="yes", name="Yes", kind="allow_once")'
+    assert known in _WRITER
+    unknown = ', dict(optionId="all", name="All", kind="allow_for_project")'
+    async with program(tmp_path, _WRITER.replace(known, known + unknown)) as session:
+        before = await session.begin("Write.")
+        await session.answer(await session.until_asked(1), allow=True)
+        await session.answer(await session.until_asked(2), allow=True)
+        await session.over(before)
+
+    assert [each.event for each in of(Noticed, session.events)] == ["warning"]
+    assert (session.project / "a.txt").read_text() == "more text"
+
+
 async def test_a_write_is_asked_about_again_only_if_it_is_another_one(tmp_path: Path) -> None:
     async with program(tmp_path, _WRITER) as session:
         before = await session.begin("Write.")

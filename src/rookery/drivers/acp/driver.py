@@ -19,6 +19,7 @@ from rookery.drivers.acp.handshake import (
     explain,
     within_json,
 )
+from rookery.drivers.acp.known_options import KnownOptions
 from rookery.drivers.acp.options import read_options
 from rookery.drivers.acp.process import AcpProcess
 from rookery.drivers.acp.questions import TurnQuestions
@@ -73,7 +74,9 @@ class AcpDriver:
         process = await AcpProcess.start(launch.argv, launch.environment, launch.folder)
         self._process = process
         self._connection = ClientSideConnection(
-            self._client, process, use_unstable_protocol=True
+            self._client,
+            KnownOptions(process, self._context.report),
+            use_unstable_protocol=True,
         )
         try:
             over = asyncio.ensure_future(process.wait_until_over())
