@@ -1,4 +1,4 @@
-"""A child process whose own end is noticed, whoever still has its pipes."""
+"""A child process whose own end is noticed also while its children have its pipes."""
 
 from __future__ import annotations
 

@@ -236,9 +236,8 @@ class DrivenSession:
             driver = self._ready_for_prompt()
             self._keys.add(prompt.key)
             await driver.prompt(prompt.text)
-        except (
-            AnswerLost
-        ) as error:  # it is not sent again: what the agent does shows if it got it
+        except AnswerLost as error:
+            # It is not sent again: what the agent does shows whether it got it.
             _log.warning("Session %s may not have its prompt: %s", self.start.session, error)
         except DriverError as error:
             self._keys.discard(prompt.key)

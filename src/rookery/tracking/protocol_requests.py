@@ -65,9 +65,8 @@ class ProtocolRequests:
     ) -> Verdict | WaitForAnswer:
         session, key = sessions.get(db, asked.session), _key(asked)
         if hook_calls.is_recorded(db, _ended_key(asked)):
-            return Verdict(
-                Outcome.GONE, "agent"
-            )  # it was withdrawn while its call was being completed
+            # It was withdrawn while its call was being completed.
+            return Verdict(Outcome.GONE, "agent")
         if not hook_calls.add(db, key, at=self.permissions.journal.clock.now()):
             if request := requests.of_hook(db, key):
                 return WaitForAnswer(request.id)
