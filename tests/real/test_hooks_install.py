@@ -409,7 +409,7 @@ def test_rookery_takes_out_all_that_it_put_anywhere(cold: Rookery) -> None:
     assert f"rm -r {cold.home.state}" in said
     assert "Worktrees" not in said
     assert "Nothing needs to be changed." in again
-    assert f"perhaps with work in them: {cold.home.workspaces}" in again
+    assert f"perhaps with work in them:\n  {cold.home.workspaces}/project/fix\n" in again
 
 
 @pytest.mark.spec("I5")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -15,6 +18,7 @@ from rookery.client import Client
 from rookery.client.daemon import show_status
 from rookery.home import Home
 from rookery.model.errors import Answered, NotRunning
+from rookery.programs.demo.options import transcripts_folder
 
 
 @click.group(epilog=examples("rookery hooks status", "rookery hooks install"))
@@ -104,17 +108,39 @@ def uninstall(daemon: Client, *, consent: Consent) -> None:
 
 
 def _say_what_stays(daemon: Client, here: Home) -> None:
+    runs = _is_running(daemon)
+    if runs:
+        say("The daemon still runs; stop it with:  rookery down")
+    worktrees = _worktrees_in(here)
+    if worktrees:
+        _say_worktrees(worktrees, daemon_runs=runs)
+    if (demo := transcripts_folder(os.environ)).is_dir():
+        say(f"The conversations of the demo agent are left: {demo}")
     mine = [each for each in (here.config, here.state, here.run) if each.exists()]
-    folders = dict.fromkeys(each for each in mine if not set(each.parents) & set(mine))
+    if folders := dict.fromkeys(each for each in mine if not set(each.parents) & set(mine)):
+        also = " AND the worktrees above, with all that is not committed in them"
+        say(f"Its home, with the database, is left. To remove it{also if worktrees else ''}:")
+        say(f"  rm -r {shlex.join(map(str, folders))}")
+
+
+def _is_running(daemon: Client) -> bool:
     try:
         show_status(daemon)
     except (NotRunning, Answered):
-        pass
-    else:
-        say("The daemon still runs; stop it with:  rookery down")
-    if here.workspaces.is_dir() and any(here.workspaces.iterdir()):
-        say(f"Worktrees of sessions are left, perhaps with work in them: {here.workspaces}")
-        say("Look at them first:  rookery workspace ls")
-    if folders:
-        say("Its home, with the database, is left. To remove that, too:")
-        say(f"  rm -r {shlex.join(map(str, folders))}")
+        return False
+    return True
+
+
+def _worktrees_in(here: Home) -> list[Path]:
+    """Return the worktrees below the home: one folder for each repository holds its own."""
+    return sorted(each for each in here.workspaces.glob("*/*") if each.is_dir())
+
+
+def _say_worktrees(worktrees: Sequence[Path], *, daemon_runs: bool) -> None:
+    say("Worktrees of sessions are left, perhaps with work in them:")
+    for each in worktrees:
+        say(f"  {each}")
+    starts = "" if daemon_runs else "   (starts the daemon again)"
+    say(f"Look at them first:  rookery workspace ls{starts}")
+    say("Their branches stay in the repositories; list them there:  git branch --no-merged")
+    say("Git forgets worktrees whose folder is gone with:  git worktree prune")

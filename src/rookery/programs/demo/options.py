@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,9 +51,14 @@ def read(arguments: Sequence[str]) -> Options:
         alternate_screen=parsed.alternate_screen,
         trust_dialog=parsed.trust_dialog,
         startup_delay=parsed.startup_delay,
-        home=Path(os.environ.get("ROOKERY_DEMO_HOME") or Path.home() / ".rookery-demo"),
+        home=transcripts_folder(os.environ),
         speaks_acp=parsed.acp,
     )
+
+
+def transcripts_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder in which the demo agent keeps its conversations."""
+    return Path(environment.get("ROOKERY_DEMO_HOME") or Path.home() / ".rookery-demo")
 
 
 def read_hooks(settings: str) -> HookCommands:
