@@ -109,7 +109,7 @@ def _request_and_pattern(given: AllowOptions) -> tuple[str, str]:
     context_settings={"allow_extra_args": True},
     epilog=examples("rookery deny", 'rookery deny builder --reason "Use the cache."'),
 )
-@click.option("--reason", default="", help="Reason for the agent.")
+@click.option("--reason", default="", help="Reason for the agent, if its dialog takes one.")
 @click.option("--all", "everything", is_flag=True, help="Every open permission request.")
 @as_json
 @click.argument("request", required=False, default="", shell_complete=asking_names)
@@ -117,7 +117,8 @@ def _request_and_pattern(given: AllowOptions) -> tuple[str, str]:
 def deny(daemon: Client, *, request: str, reason: str, everything: bool, as_json: bool) -> None:
     """Deny REQUEST, or the open request of a session.
 
-    Without REQUEST it denies the only open permission request.
+    Without REQUEST it denies the only open permission request. If the agent asks in its own
+    dialog, a denial without a reason also ends its turn, as at the keyboard.
     """
     _require_no_bare_reason(request)
     if everything and request:

@@ -79,7 +79,8 @@ def _show_options(question: QuestionInfo) -> None:
 def _how_to_answer(request: RequestInfo, session: str) -> str:  # noqa: PLR0911 - a table
     questions, is_seen, id_ = request.questions, request.source == "screen", request.id
     if request.kind == "permission" and not is_seen:
-        return f"rookery allow {id_}  |  rookery deny {id_} --reason WORDS"
+        reason = " --reason WORDS" if request.takes_reason else ""
+        return f"rookery allow {id_}  |  rookery deny {id_}{reason}"
     if is_seen and not questions[0].options:
         keys = "  |  ".join(f"rookery keys {session} {key}" for key in ("enter", "escape"))
         return f"rookery attach {session}  |  {keys}"

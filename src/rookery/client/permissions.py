@@ -39,6 +39,7 @@ class RequestInfo(DaemonAnswer, frozen=True):
     has_dialog: bool = True
     takes_text: bool = True
     takes_options: bool = True
+    takes_reason: bool = True
     missed: bool = False
     delivery: str = ""
     answers: dict[str, tuple[str, ...]] = field(default_factory=dict)

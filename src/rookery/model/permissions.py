@@ -252,6 +252,7 @@ class Request:
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     takes_text: bool = True  #: Rookery can answer its questions with free text
     takes_options: bool = True  #: Rookery can choose its options
+    takes_reason: bool = True  #: the agent gets the reason of a denial
     is_exact: bool = True  #: false if other calls look the same: an answer allows only this one
     made_in: str = ""  #: the folder that the agent was in; empty if not reported
     note: str = ""  #: what else the person who answers must know

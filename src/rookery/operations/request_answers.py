@@ -46,6 +46,11 @@ NO_REASON_OVER_ACP = (
     " If the agent needs it, send it as a message."
 )
 
+#: The note when a call was denied without a reason in the agent's own dialog.
+DENIAL_ENDS_TURN = (
+    "In the agent's own dialog a denial also ends its turn: tell it with a message what to do."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerTarget:
@@ -67,9 +72,8 @@ def target_of(context: Context, db: Connection, request: Request) -> AnswerTarge
 
 def with_accepted_answers(context: Context, db: Connection, request: Request) -> Request:
     """Add which answers are accepted: not every agent's own dialog takes all of them."""
-    if not request.by_keys:
-        return request
-    return _with_accepted(target_of(context, db, request))
+    target = target_of(context, db, request)
+    return replace(_with_accepted(target), takes_reason=not _reason_note(target))
 
 
 def _with_accepted(target: AnswerTarget) -> Request:
@@ -94,12 +98,28 @@ def with_note(
     """Add what the person must know about the effect of the answer."""
     if params.for_session and not request.is_exact:
         return replace(request, note=ONCE_ONLY)
-    has_reason = request.outcome is Outcome.DENIED and bool(request.reason)
-    if has_reason and target.runtime == ACP:
-        return replace(request, note=NO_REASON_OVER_ACP)
-    if not (has_reason and request.by_keys) or target.keys is None:
+    if request.outcome is not Outcome.DENIED:
         return request
-    return replace(request, note=target.keys.reason_note(call_of(request)))
+    note = _reason_note(target) if request.reason else ""
+    ends_turn = _is_call_asked_by_keys(target) and (note or not request.reason)
+    notes = (note, DENIAL_ENDS_TURN if ends_turn else "")
+    return replace(request, note=" ".join(filter(None, notes)))
+
+
+def _reason_note(target: AnswerTarget) -> str:
+    """Return a note that the agent does not get the reason of a denial; empty if it does."""
+    if target.runtime == ACP:
+        return NO_REASON_OVER_ACP
+    if not target.request.by_keys or target.keys is None:
+        return ""
+    return target.keys.reason_note(call_of(target.request))
+
+
+def _is_call_asked_by_keys(target: AnswerTarget) -> bool:
+    """Return whether keys answer a request about a call, not an unknown dialog."""
+    request = target.request
+    is_call = request.kind == "permission" and request.tool != DIALOG
+    return is_call and request.by_keys and target.keys is not None
 
 
 def with_end_note(db: Connection, request: Request) -> Request:

@@ -162,3 +162,14 @@ def test_the_commands_for_several_questions_are_those_that_its_agent_takes(
     assert "rookery answer r1 ANSWER1 ANSWER2" in by_answers
     assert "rookery attach anna  |  rookery keys anna KEY" in by_keys
     assert "rookery answer" not in by_keys
+
+
+@pytest.mark.spec("D2")
+def test_a_reason_is_offered_only_where_the_agent_gets_it(terminal: Terminal) -> None:
+    asked = request("Bash", command="ls")
+
+    taken = terminal.type(asked, "permissions")
+    refused = terminal.type({**asked, "takes_reason": False}, "permissions")
+
+    assert "rookery deny r1 --reason WORDS" in taken
+    assert "rookery deny r1\n" in refused

@@ -248,3 +248,54 @@ async def test_a_session_never_answers_for_itself_or_an_ancestor_and_for_others_
 
     found = await database.read(partial(requests.get, request=request))
     assert found.outcome == ("open" if refusal else "allowed")
+
+
+async def ask_in_its_dialog(desk: Desk, agent: str) -> RequestId:
+    """Have an agent ask for a command in its own terminal."""
+    asking = Asking(desk.journal.clock.now(), None, None)
+    call = Call("Bash", {"command": "ls"}, by_keys=True)
+
+    def add(db: Connection) -> RequestId:
+        db.execute("update sessions set agent = ? where id = ?", (agent, WORKER))
+        return requests.add(db, WORKER, call, asking)
+
+    return await desk.database.write(add)
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize(("agent", "is_taken"), [("claude", True), ("gemini", False)])
+async def test_it_is_known_which_dialogs_take_the_reason_of_a_denial(
+    desk: Desk, *, agent: str, is_taken: bool
+) -> None:
+    by_keys = await ask_in_its_dialog(desk, agent)
+    by_hook = await ask(desk, "make")
+
+    listed = (await desk.ask("permissions")).requests
+
+    taken = {each.id: each.takes_reason for each in listed}
+    assert taken == {by_keys: is_taken, by_hook: True}
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize(
+    ("agent", "reason", "ends_turn"),
+    [("claude", "", True), ("claude", "not now", False), ("codex", "not now", True)],
+)
+async def test_a_person_is_told_that_a_denial_ends_the_turn(
+    desk: Desk, agent: str, reason: str, *, ends_turn: bool
+) -> None:
+    request = await ask_in_its_dialog(desk, agent)
+
+    denied = await desk.ask(
+        "answer_permission", permission=request, decision="deny", reason=reason
+    )
+
+    assert ("ends its turn" in denied.note) is ends_turn
+
+
+async def test_a_denial_that_a_hook_returns_is_not_said_to_end_the_turn(desk: Desk) -> None:
+    request = await ask(desk, "make")
+
+    denied = await desk.ask("answer_permission", permission=request, decision="deny")
+
+    assert denied.note == ""
