@@ -15,11 +15,15 @@ from rookery.cli.request_choice import (
     quoted,
 )
 from rookery.cli.request_text import in_one_line, is_partial, show_input
+from rookery.cli.wait_line import shown_text
 from rookery.client import Client
 from rookery.client import permissions as api
 from rookery.client.permissions import AlwaysAllowedInfo, RequestInfo, RulePreviewInfo
 from rookery.model.errors import Answered, CommandRefused
 from rookery.presentation.answers import delivery_problem, given_answers
+
+#: Seconds for which a command waits for the delivery of an answer before it says so.
+QUIET_WAIT_S = 1.0
 
 #: The verb that is printed before a request, by the command that has answered it.
 _DONE: Mapping[AnswerCommand, str] = {
@@ -68,7 +72,7 @@ def _decide_each(
         except Answered as refusal:
             failures.append(f"{name}: {refusal}")
     for each in accepted:
-        now = api.await_delivery(daemon, each)
+        now = await_delivery(daemon, each)
         try:
             require_delivered(now)
         except CommandRefused as refusal:
@@ -76,6 +80,15 @@ def _decide_each(
         else:
             arrived.append(now)
     return arrived, failures
+
+
+def await_delivery(daemon: Client, answered: RequestInfo) -> RequestInfo:
+    """Wait until an answer has reached its agent; say so in a terminal if it takes long."""
+    soon = api.await_delivery(daemon, answered, timeout=QUIET_WAIT_S)
+    if soon.delivery != "due":
+        return soon
+    with shown_text("Waiting until the agent has taken the answer …"):
+        return api.await_delivery(daemon, soon)
 
 
 def tell(request: RequestInfo, text: str, *, as_json: bool) -> None:
@@ -114,7 +127,7 @@ def show_preview(preview: RulePreviewInfo) -> None:
 
 def tell_always(daemon: Client, allowed: AlwaysAllowedInfo, *, as_json: bool) -> None:
     """Print the rule that always allows a call, then what became of the request."""
-    request = api.await_delivery(daemon, allowed.request)
+    request = await_delivery(daemon, allowed.request)
     if as_json:
         show_json({**allowed.json, "request": request.json})
         require_delivered(request)

@@ -9,6 +9,7 @@ import click
 
 from rookery.cli.answer_reports import (
     answer_all,
+    await_delivery,
     show_preview,
     tell,
     tell_always,
@@ -76,7 +77,7 @@ def allow(daemon: Client, **given: Unpack[AllowOptions]) -> None:
     request = request or only_request(daemon, "allow", more=always).id
     if not given["always"]:
         answered = api.allow_request(daemon, request, for_session=given["for_session"])
-        tell(api.await_delivery(daemon, answered), "Allowed", as_json=given["as_json"])
+        tell(await_delivery(daemon, answered), "Allowed", as_json=given["as_json"])
         return
     everywhere = given["everywhere"]
     if given["dry_run"]:
@@ -129,7 +130,7 @@ def deny(daemon: Client, *, request: str, reason: str, everything: bool, as_json
         return
     request = request or only_request(daemon, "deny").id
     answered = api.deny_request(daemon, request, reason=reason)
-    tell(api.await_delivery(daemon, answered), "Denied", as_json=as_json)
+    tell(await_delivery(daemon, answered), "Denied", as_json=as_json)
 
 
 def _require_no_bare_reason(request: str) -> None:
@@ -177,7 +178,7 @@ def answer(
     if not words:
         request, words = _only_question(daemon, request), [request]
     answered = api.answer_request(daemon, request, words, own_words=own_words)
-    tell(api.await_delivery(daemon, answered), "Answered", as_json=as_json)
+    tell(await_delivery(daemon, answered), "Answered", as_json=as_json)
 
 
 def _only_question(daemon: Client, word: str) -> str:

@@ -135,7 +135,7 @@ def wait_line(
     daemon: Client, sessions: Iterable[SessionInfo], *, shows_tools: bool = False
 ) -> Iterator[WaitLine | None]:
     """Yield the line to draw while the body waits; ``None`` outside a capable terminal."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+    if not _is_capable():
         yield None
         return
     found = [*sessions]
@@ -149,3 +149,21 @@ def wait_line(
         yield line
     finally:
         line.clear()
+
+
+@contextmanager
+def shown_text(text: str) -> Iterator[None]:
+    """Show a text in a line while the body waits, in a capable terminal."""
+    if not _is_capable():
+        yield
+        return
+    _write(f"{_CLEAR}{cut(text, width_here() - 1)}")
+    try:
+        yield
+    finally:
+        _write(_CLEAR)
+
+
+def _is_capable() -> bool:
+    """Return whether standard error is a terminal in which a line can be cleared."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

@@ -131,11 +131,13 @@ def show_request(daemon: Client, request: str, *, timeout: float = 0.0) -> Reque
     return read(RequestInfo, daemon.get("permissions", request, timeout=timeout))
 
 
-def await_delivery(daemon: Client, answered: RequestInfo) -> RequestInfo:
-    """Wait until the answer to a request has reached its agent."""
+def await_delivery(
+    daemon: Client, answered: RequestInfo, *, timeout: float = DELIVERY_TIMEOUT_S
+) -> RequestInfo:
+    """Wait until the answer to a request has reached its agent, or the time is over."""
     if answered.delivery != "due":
         return answered
-    now = show_request(daemon, answered.id, timeout=DELIVERY_TIMEOUT_S)
+    now = show_request(daemon, answered.id, timeout=timeout)
     return now.with_changes(note=answered.note or now.note)
 
 

@@ -271,3 +271,37 @@ def test_a_dialog_that_rookery_cannot_reach_is_no_offer_to_answer_it(type_: Type
 
     assert "Answer it in the terminal where it runs" in out
     assert "rookery allow" not in out
+
+
+class SlowDaemon(Daemon):
+    """Delivers an answer only while it is asked about it for the second time."""
+
+    def __init__(self, *requests: dict[str, Any]) -> None:
+        super().__init__(*requests)
+        self.waits: list[object] = []
+
+    def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+        if "timeout" not in query:
+            return super().get(*path, **query)
+        self.waits.append(query["timeout"])
+        delivery = "due" if len(self.waits) == 1 else "pressed"
+        return {**self.requests[path[1]], "outcome": "denied", "delivery": delivery}
+
+    def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
+        return {**super().post(*path, **body), "delivery": "due"}
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_terminal_shows_that_an_answer_is_not_delivered_yet(
+    monkeypatch: pytest.MonkeyPatch, type_: Type, *, is_terminal: bool
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal, raising=False)
+    daemon = SlowDaemon(permission("r1"))
+
+    _, said, shown = type_(daemon, "deny", "r1")
+
+    line = "\r\x1b[KWaiting until the agent has taken the answer …\r\x1b[K"
+    assert said == "Denied: May it use Bash? r1\n"
+    assert shown == (line if is_terminal else "")
+    assert daemon.waits == [1.0, 60]
