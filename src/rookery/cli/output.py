@@ -9,6 +9,7 @@ from typing import TypedDict, TypeVar, Unpack
 
 import click
 
+from rookery.agents.names import SHELL
 from rookery.cli.block_output import BlockRequest, print_blocks, show_page
 from rookery.cli.colour import colour_option
 from rookery.cli.completion import any_session_names, of_any_session
@@ -189,7 +190,7 @@ def _finish(
     if follow:
         turns = _follow_calls(daemon, turns, printer) if printer else _follow(daemon, turns)
     elif not turns.turns:
-        _show_screen_instead(daemon, turns.session)
+        _show_without_turns(daemon, turns.session)
     show_rest(turns)
 
 
@@ -216,17 +217,21 @@ def _as_json(
     return shown
 
 
-def _show_screen_instead(daemon: Client, session: SessionInfo) -> None:
-    """Print the screen of a session without turns, or its last blocks if it has no terminal.
+def _show_without_turns(daemon: Client, session: SessionInfo) -> None:
+    """Print what a session without turns has shown so far, or that there is nothing.
 
-    The screen of a failed session is left out if the reason of the failure contains it.
+    An agent's screen is printed only once it has ended. It is left out if the reason of the
+    failure contains it.
     """
     if session.is_driven or session.is_headless:
         found = show_blocks(daemon, session.id)
         show_page(found)
         if not found.blocks:
             say(f"{session.name} has no terminal, and has answered nothing yet.")
+    elif session.agent != SHELL and not session.ended_at:
+        say(f"{session.name} has no turn yet. Its screen:  rookery screen {session.name}")
     elif session.status != "failed" or "\n" not in session.reason.strip():
+        remark(f"{session.name} has no turn. Its {'last ' if session.ended_at else ''}screen:")
         lines = show_screen(daemon, session.id).lines
         say("\n".join(line.rstrip() for line in lines).strip() or "Nothing yet.")
 

@@ -207,3 +207,40 @@ def test_a_call_that_failed_does_not_look_like_one_that_succeeded(
         *("❯ Task 1", "🔧 Bash — ls /x"),
         "✗ Bash — ls /x  (failed: Exit code 2 ↵ ls: cannot access '/x')",
     ]
+
+
+#: A program's screen as the daemon sends it.
+SCREEN = {"lines": ["Welcome", "❯"]}
+
+
+@pytest.mark.parametrize("command", ["output", "logs"])
+def test_an_agent_without_a_turn_says_so_and_names_the_command_for_its_screen(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    typed(monkeypatch, Scripted(sessions=[talk(), SCREEN]), command, "api")
+
+    assert capsys.readouterr().out == "api has no turn yet. Its screen:  rookery screen api\n"
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({"agent": "shell"}, "api has no turn. Its screen:\n"),
+        (
+            {"status": "completed", "ended_at": "2026-11-18T12:00:00+00:00"},
+            "api has no turn. Its last screen:\n",
+        ),
+    ],
+)
+def test_the_screen_of_a_shell_or_of_an_ended_agent_is_shown_under_a_title(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    known: dict[str, str],
+    said: str,
+) -> None:
+    without = {**talk(), "session": made("api", **known)}
+
+    typed(monkeypatch, Scripted(sessions=[without, SCREEN]), "output", "api")
+
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("Welcome\n❯\n", said)
