@@ -14,6 +14,7 @@ from rookery.client.sessions import SessionInfo
 from rookery.client.turns import ToolCallInfo, TurnInfo, TurnsInfo, Undelivered
 from rookery.model.messages import EXPIRY
 from rookery.model.reason_texts import first_line, in_one_line
+from rookery.presentation.activity import from_folder
 from rookery.presentation.cells import cut
 from rookery.presentation.denials import call_problem
 from rookery.presentation.texts import plain
@@ -53,12 +54,12 @@ class ConversationPrinter:
             if turn.number not in self._prompted:
                 self._prompted.add(turn.number)
                 show_prompt(turn.prompt)
-            self._show_calls(calls[turn.number])
+            self._show_calls(calls[turn.number], conversation.session.project_path)
             if turn.ended_at and turn.number not in self._answered:
                 self._answered.add(turn.number)
                 show_answer(turn, conversation.session)
 
-    def _show_calls(self, calls: Iterable[ToolCallInfo]) -> None:
+    def _show_calls(self, calls: Iterable[ToolCallInfo], folder: str) -> None:
         for call in calls:
             note = in_one_line(call_problem(call.denied_by, call.rule, call.failure))
             is_marked_now = bool(note) and call.number not in self._marked
@@ -67,7 +68,8 @@ class ConversationPrinter:
                 continue
             if note:
                 self._marked.add(call.number)
-            line = tool_line(call.tool, call.argument, problem=note, is_full=self.is_full)
+            argument = call.argument if self.is_full else from_folder(folder, call.argument)
+            line = tool_line(call.tool, argument, problem=note, is_full=self.is_full)
             self._last_call = max(call.number, self._last_call)
             styled = click.style(line, fg="red") if note else click.style(line, dim=True)
             click.echo(styled if is_colourful() else line)

@@ -63,13 +63,12 @@ def _asked(session: ListedSession) -> str:
         return session.reason or session.title
     place = f" in {session.asked_folder}" if session.asked_folder else ""
     argument = session.asked_argument
-    shown = argument if place else _from_its_folder(session, argument)
+    shown = argument if place else from_folder(session.project_path, argument)
     return tool_text(f"{session.asked_tool}{place}", shown)
 
 
-def _from_its_folder(session: ListedSession, argument: str) -> str:
-    """Return a path relative to the session's folder: a narrow table would cut its end."""
-    folder = session.project_path
+def from_folder(folder: str, argument: str) -> str:
+    """Return a path relative to a session's folder: narrow places would cut its end."""
     is_path = argument.startswith(f"{folder}/") and len(argument.split()) == 1
     return f".{argument.removeprefix(folder)}" if folder and is_path else argument
 
@@ -80,7 +79,7 @@ def _working(session: ListedSession, now: datetime) -> str:
         return _subject(session)
     # The time comes first: a narrow table cuts the end of a long command.
     how_long = "done" if session.tool_ended_at else age(tool_at, now)
-    argument = _from_its_folder(session, session.tool_argument)
+    argument = from_folder(session.project_path, session.tool_argument)
     return tool_text(f"{session.last_tool} ({how_long})", argument)
 
 

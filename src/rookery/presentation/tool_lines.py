@@ -6,7 +6,7 @@ import json
 
 from rookery.model.tool_inputs import telling
 from rookery.presentation.activity import tool_text
-from rookery.presentation.cells import cut
+from rookery.presentation.cells import cut, cut_left
 from rookery.presentation.texts import plain
 
 #: Cells for a command, and for a path or another argument without spaces.
@@ -37,7 +37,14 @@ def tool_line(tool: str, argument: str, *, problem: str = "", is_full: bool = Fa
     that succeeded.
     """
     if not is_full:
-        is_path = not any(each.isspace() for each in argument.strip())
-        argument = cut(argument.strip(), MAX_PATH_CELLS if is_path else MAX_COMMAND_CELLS)
+        argument = _shortened(argument.strip())
     text = " ".join(plain(tool_text(tool, argument)).split())
     return f"{DENIED_CALL} {text}  ({problem})" if problem else f"{CALL} {text}"
+
+
+def _shortened(argument: str) -> str:
+    """Cut a path at its beginning, since its end names the file; other texts at the end."""
+    if any(each.isspace() for each in argument):
+        return cut(argument, MAX_COMMAND_CELLS)
+    is_path = argument.startswith(("/", "./"))
+    return (cut_left if is_path else cut)(argument, MAX_PATH_CELLS)

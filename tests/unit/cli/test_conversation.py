@@ -244,3 +244,20 @@ def test_the_screen_of_a_shell_or_of_an_ended_agent_is_shown_under_a_title(
 
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == ("Welcome\n❯\n", said)
+
+
+@pytest.mark.parametrize(
+    ("is_full", "shown"), [(False, "./src/notes.txt"), (True, "/repo/src/notes.txt")]
+)
+def test_a_file_of_a_session_is_named_relative_to_its_folder(
+    capsys: pytest.CaptureFixture[str], *, is_full: bool, shown: str
+) -> None:
+    told = talk(turn(1), tools=(call(2, 1, "/repo/src/notes.txt"),))
+
+    ConversationPrinter(is_full=is_full).show(read(TurnsInfo, told))
+
+    assert capsys.readouterr().out == f"❯ Task 1\n🔧 Bash — {shown}\n"
+
+
+def test_a_path_that_is_shortened_keeps_the_name_of_the_file() -> None:
+    assert tool_line("Write", f"/folder{'/long' * 20}/notes.txt").endswith("/long/notes.txt")
