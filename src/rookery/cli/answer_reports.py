@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.names import known_sessions, name_of
-from rookery.cli.render import complain, say, show_json
+from rookery.cli.render import complain, say, short, show_json
 from rookery.cli.request_choice import (
     NONE_PENDING,
     AnswerCommand,
@@ -115,9 +115,11 @@ def _show_answered(request: RequestInfo, text: str) -> None:
         show_input(request)
 
 
-def show_preview(preview: RulePreviewInfo) -> None:
+def show_preview(daemon: Client, preview: RulePreviewInfo, *, everywhere: bool) -> None:
     """Print the rule that --always would add, and the pattern for more calls."""
     say(f"This rule would be added to {preview.file}:\n\n{preview.rule}")
+    if not everywhere:
+        _say_where_it_applies(daemon, preview.request)
     if preview.pattern:
         say(
             f"For all calls like it:  rookery allow {preview.request.id} --always"
@@ -125,7 +127,19 @@ def show_preview(preview: RulePreviewInfo) -> None:
         )
 
 
-def tell_always(daemon: Client, allowed: AlwaysAllowedInfo, *, as_json: bool) -> None:
+def _say_where_it_applies(daemon: Client, request: RequestInfo) -> None:
+    """Print that a rule made in a worktree does not apply to the rest of its project."""
+    session = known_sessions(daemon, [request.session]).get(request.session)
+    if session and session.workspace:
+        say(
+            f"It applies only in this worktree, {short(session.workspace.path)}: neither in the"
+            " project's folder nor in its other worktrees. For all projects:  --everywhere"
+        )
+
+
+def tell_always(
+    daemon: Client, allowed: AlwaysAllowedInfo, *, everywhere: bool, as_json: bool
+) -> None:
     """Print the rule that always allows a call, then what became of the request."""
     request = await_delivery(daemon, allowed.request)
     if as_json:
@@ -134,4 +148,6 @@ def tell_always(daemon: Client, allowed: AlwaysAllowedInfo, *, as_json: bool) ->
         return
     added = "Added to" if allowed.is_new else "This rule was already in"
     say(f"{added} {allowed.file}:\n\n{allowed.rule}")
+    if not everywhere:
+        _say_where_it_applies(daemon, request)
     tell(request, "Allowed", as_json=False)

@@ -53,7 +53,8 @@ class AllowOptions(TypedDict):
 @click.option(
     "--always",
     is_flag=True,
-    help="Also add a rule to rules.toml: for this exact call in this project, or for PATTERN.",
+    help="Also add a rule to rules.toml: for this exact call, or for PATTERN, in this project;"
+    " of a session in a worktree only in this worktree.",
 )
 @click.option("--everywhere", is_flag=True, help="With --always: allow it in all projects.")
 @click.option("--dry-run", is_flag=True, help="With --always: only show the rule.")
@@ -82,10 +83,11 @@ def allow(daemon: Client, **given: Unpack[AllowOptions]) -> None:
     everywhere = given["everywhere"]
     if given["dry_run"]:
         preview = api.preview_rule(daemon, request, pattern=pattern, everywhere=everywhere)
-        reply(preview, partial(show_preview, preview), as_json=given["as_json"])
+        show = partial(show_preview, daemon, preview, everywhere=everywhere)
+        reply(preview, show, as_json=given["as_json"])
         return
     allowed = api.allow_always(daemon, request, pattern=pattern, everywhere=everywhere)
-    tell_always(daemon, allowed, as_json=given["as_json"])
+    tell_always(daemon, allowed, everywhere=everywhere, as_json=given["as_json"])
 
 
 def _request_and_pattern(given: AllowOptions) -> tuple[str, str]:

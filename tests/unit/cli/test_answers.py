@@ -47,7 +47,13 @@ class Daemon(FakeClient):
 
     def get(self, *path: str, **_: object) -> Any:  # noqa: ANN401 - JSON
         if path[0] == "sessions":
-            return {"sessions": [made("anna"), made("bert", runtime="headless")]}
+            worktree = {"path": "/worktrees/fix", "branch": "fix"}
+            found = {
+                "anna": {},
+                "bert": {"runtime": "headless"},
+                "fix": {"workspace": worktree},
+            }
+            return {"sessions": [made(name, **known) for name, known in found.items()]}
         if path[-1] == "rule":
             request = self.requests[path[1]]
             rule, pattern = "[[allow]]\n", "Bash ls*"
@@ -305,3 +311,20 @@ def test_a_terminal_shows_that_an_answer_is_not_delivered_yet(
     assert said == "Denied: May it use Bash? r1\n"
     assert shown == (line if is_terminal else "")
     assert daemon.waits == [1.0, 60]
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
+@pytest.mark.parametrize(
+    ("session", "more", "is_limited"),
+    [("fix", [], True), ("fix", ["--everywhere"], False), ("anna", [], False)],
+)
+def test_a_rule_from_a_worktree_is_said_to_apply_only_there(
+    type_: Type, session: str, dry_run: list[str], more: list[str], *, is_limited: bool
+) -> None:
+    daemon = Daemon(permission("r1", session))
+
+    _, out, _ = type_(daemon, "allow", "r1", "--always", *more, *dry_run)
+
+    assert ("It applies only in this worktree, /worktrees/fix:" in out) is is_limited
+    assert ("For all projects:  --everywhere" in out) is is_limited
