@@ -38,8 +38,8 @@ _COUNT_CELLS = 14
 def diff(daemon: Client, *, name: str, stat: bool, as_json: bool) -> None:
     """Show what a session has changed, untracked files included.
 
-    A session in a worktree is compared with the commit where it left its base, any other
-    session with HEAD.
+    A worktree of its own is compared with the commit where it left its base. Of any other
+    session all uncommitted changes of its folder are shown, whoever made them.
     """
     found = show_diff(daemon, name, stat=stat)
     reply(found, partial(_show, found, stat=stat), as_json=as_json)
@@ -59,13 +59,23 @@ def _show(found: DiffInfo, *, stat: bool) -> None:
 
 
 def _summary(found: DiffInfo) -> str:
+    if not found.is_worktree:
+        return _folder_summary(found)
     if not found.files:
         return f"{found.name} has changed nothing since {_base(found)}."
     files = count(len(found.files), "file")
-    if not found.is_worktree:
-        return f"{files} not committed, compared with {_base(found)}."
     commits = f", {count(found.commits, 'commit')}" if found.commits else ""
     return f"{files} on {found.branch or 'a detached HEAD'}{commits}, since {_base(found)}."
+
+
+def _folder_summary(found: DiffInfo) -> str:
+    if not found.files:
+        return f"Nothing in the folder of {found.name} differs from {_base(found)}."
+    files = count(len(found.files), "file")
+    return (
+        f"{files} not committed in the folder of {found.name}, whoever changed them, compared"
+        f" with {_base(found)}."
+    )
 
 
 def _base(found: DiffInfo) -> str:

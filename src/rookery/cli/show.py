@@ -62,6 +62,7 @@ def _print(daemon: Client, details: DetailsInfo) -> None:
         *_now(daemon, details),
         *_agent(session),
         *_place(daemon, session),
+        ("overlap", details.overlap),
         *_times(session),
     ]
     for title, value in (*facts, *_relatives(details), *_queue(details)):

@@ -27,6 +27,7 @@ class DetailsInfo(DaemonAnswer, frozen=True):
     last: TurnInfo | None = None
     queue: tuple[Undelivered, ...] = ()
     requests: tuple[RequestInfo, ...] = ()
+    overlap: str = ""
 
 
 class SeenUntilInfo(DaemonAnswer, frozen=True):

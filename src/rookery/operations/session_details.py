@@ -19,7 +19,7 @@ from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.operation import Moment, OfSession
 from rookery.permissions.project_files import in_thread
-from rookery.store import backlog, current_sessions, requests, session_families, turns
+from rookery.store import backlog, current_sessions, overlaps, requests, session_families, turns
 from rookery.store.session_families import Relative
 from rookery.tracking.git_branches import branches_of
 
@@ -39,6 +39,7 @@ class SessionDetails:
     last: Turn | None  #: the latest turn, in full
     queue: list[backlog.Unheard]  #: messages that wait, failed, or may not have arrived
     requests: list[Request]  #: that wait for an answer
+    overlap: str = ""  #: the files that other live sessions have changed, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ async def show_details(context: Context, caller: Caller, params: OfSession) -> S
             last=last[0] if last else None,
             queue=backlog.unheard(db, now.id),
             requests=requests.open_of(db, now.id),
+            overlap=overlaps.notes(db).get(now.id, "") if allowed is None else "",
         )
 
     return await context.database.read(read)

@@ -159,3 +159,14 @@ def test_why_names_the_turn_that_was_cut_off_before_a_session_was_resumed(
     typed(monkeypatch, daemon, "why", "api")
 
     assert "before it was resumed was cut off: Fix it\n" in capsys.readouterr().out
+
+
+@pytest.mark.spec("L4")
+def test_an_overlap_is_shown_with_its_file_and_the_other_session(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shared = {**details(), "overlap": "web also changed src/a.py"}
+
+    typed(monkeypatch, Scripted(sessions=shared), "show", "api")
+
+    assert "  overlap      web also changed src/a.py\n" in capsys.readouterr().out

@@ -71,3 +71,29 @@ def test_a_fork_names_the_sessions_with_which_it_shares_its_worktree(
     printed = capsys.readouterr().err
     assert expected in printed
     assert ("worktree" in printed) is bool(expected)
+
+
+@pytest.mark.spec("L4")
+@pytest.mark.parametrize(
+    ("files", "is_worktree", "said"),
+    [
+        (1, False, "1 file not committed in the folder of api, whoever changed them, compared"),
+        (0, False, "Nothing in the folder of api differs from HEAD (1234567)."),
+        (0, True, "api has changed nothing since HEAD (1234567)."),
+    ],
+)
+def test_changes_in_a_shared_folder_are_not_said_to_be_of_one_session(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    files: int,
+    *,
+    is_worktree: bool,
+    said: str,
+) -> None:
+    changed = [{"path": "a.txt", "added": 1, "removed": 0}] * files
+    found = {"name": "api", "against": "HEAD", "commit": "1234567", "files": changed}
+
+    daemon = Scripted(sessions={**found, "is_worktree": is_worktree})
+    typed(monkeypatch, daemon, "diff", "api", "--stat")
+
+    assert said in capsys.readouterr().err

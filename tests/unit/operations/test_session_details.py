@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from sqlite3 import Connection
 
 import pytest
 
+from rookery.coordination.overlaps import note_edits
 from rookery.model.errors import Forbidden
 from rookery.model.facts import (
     SessionId,
@@ -13,6 +15,7 @@ from rookery.model.facts import (
     TurnEnded,
     TurnStarted,
 )
+from rookery.model.overlaps import FileInRepository
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
@@ -53,6 +56,23 @@ async def test_details_name_the_family_and_have_the_last_turn_whole(desk: Desk) 
     assert (details.turns, details.last.answer) == (1, "Built.\nAll of it.")
     assert details.session.last_answer == "Built."
     assert (await desk.ask("details", session="kid")).parent.name == "anna"
+
+
+@pytest.mark.spec("L4")
+async def test_details_name_a_file_that_another_session_has_changed_too(desk: Desk) -> None:
+    await desk.settle(KID)
+    file = [FileInRepository("/repo/.git", "src/a.py")]
+
+    def edit(db: Connection) -> None:
+        for session in (ANNA, KID):
+            note_edits(db, desk.journal, session, file, at=desk.journal.clock.now())
+
+    await desk.database.write(edit)
+    own = await desk.ask("details", session="anna")
+    for_a_session = await desk.ask("details", by=session_caller(ANNA), session="anna")
+
+    assert own.overlap == "kid also changed src/a.py"
+    assert for_a_session.overlap == ""
 
 
 @pytest.mark.spec("K5")
