@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 #: Introduces the last screen of a program that has exited, below the reason of its end.
 SCREEN_AT_END = "its screen ended with:"
 
@@ -23,16 +26,28 @@ def first_line(reason: str) -> str:
 
 
 def with_last_output(reason: str) -> str:
-    """Return the first line of a reason with the last line that the program printed, if any.
+    """Return the first line of a reason with the line of the program's output that explains it.
 
-    The last line is the program's own text, so the result is only for people to read.
+    That line is the program's own text, so the result is only for people to read.
     """
     first, _, screen = reason.strip().partition("\n")
     if not first.endswith(SCREEN_AT_END):
         return first_line(reason)
     texts = (" ".join(line.split()) for line in screen.splitlines())
     said = [each for each in texts if any(map(str.isalnum, each))]
-    return f"{first_line(reason)}: {said[-1]}" if said else first_line(reason)
+    return f"{first_line(reason)}: {_telling_line(said)}" if said else first_line(reason)
+
+
+#: Last lines of a program's output in which its error is looked for.
+MAX_ERROR_LINES = 10
+
+#: The beginning of a line that names an error. Usage and advice may follow it.
+_ERROR = re.compile(r"\W*(?:fatal |unexpected )?(?:error|fatal)\b", re.IGNORECASE)
+
+
+def _telling_line(lines: Sequence[str]) -> str:
+    """Return the first of the last lines that names an error, else the last line."""
+    return next(filter(_ERROR.match, lines[-MAX_ERROR_LINES:]), lines[-1])
 
 
 #: Characters of a tool's error that are kept as the reason of its failure.

@@ -40,6 +40,9 @@ def test_a_reason_without_its_screen_is_one_line(reason: str, line: str) -> None
     assert first_line(reason) == line
 
 
+EXITED_2 = "it exited with status 2; its screen ended with:"
+
+
 @pytest.mark.parametrize(
     ("reason", "line"),
     [
@@ -47,12 +50,23 @@ def test_a_reason_without_its_screen_is_one_line(reason: str, line: str) -> None
             "it exited with status 7; its screen ended with:\nstarts\n  No  key\n╰──╯\n",
             "it exited with status 7: No key",
         ),
+        (
+            f"{EXITED_2}\nerror: invalid value 'x'\n  [values: y]\n\nFor more, try '--help'.\n",
+            "it exited with status 2: error: invalid value 'x'",
+        ),
+        (
+            f"{EXITED_2}\nError resuming session: unknown\n  Use --list-sessions to see all.\n",
+            "it exited with status 2: Error resuming session: unknown",
+        ),
+        (f"{EXITED_2}\nerrors: 0\nTraceback\nKilled\n", "it exited with status 2: Killed"),
         ("it exited; its screen ended with:\n╰──╯", "it exited"),
         ("it did not come up; its screen shows:\n? for shortcuts", "it did not come up"),
         ("its tmux pane is gone", "its tmux pane is gone"),
     ],
 )
-def test_a_reason_for_a_person_has_the_last_line_of_output(reason: str, line: str) -> None:
+def test_a_reason_for_a_person_has_the_line_of_output_that_explains_it(
+    reason: str, line: str
+) -> None:
     assert with_last_output(reason) == line
 
 
