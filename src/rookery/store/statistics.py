@@ -11,6 +11,7 @@ from sqlite3 import Connection, Row
 from rookery.model.facts import SessionId
 from rookery.model.money import in_dollars
 from rookery.store.session_days import DELETED
+from rookery.store.sessions import LIVE
 
 #: Sessions in the format of the table ``tallies``, one row per session. A session belongs to
 #: the day on which it was created.
@@ -30,7 +31,10 @@ _TALLIES = """
 """
 
 #: The rows that a selection includes. A comparison with null, which means all, is not true.
-_SELECTED = "(day >= :since) is not false and (agent = :agent) is not false"
+_OF_AGENT = "(agent = :agent) is not false"
+_SELECTED = f"(day >= :since) is not false and {_OF_AGENT}"
+
+_ENDED = ("completed", "failed", "killed")
 
 _AMONG = "(select value from json_each(:among))"
 
@@ -119,8 +123,8 @@ class Expense:
 class Statistics:
     launched: int  #: sessions that Rookery started
     found: int  #: sessions that it did not start, and knows by their hooks or panes
-    live: int
-    by_status: dict[str, int]
+    live: int  #: now, whenever they began
+    by_status: dict[str, int]  #: of those that began on the selected days
     by_agent: dict[str, int]
     by_day: dict[str, int]  #: by the local day of their start
     total_seconds: float  #: of ended sessions
@@ -144,14 +148,13 @@ def count(db: Connection, selection: Selection | None = None) -> Statistics:
     """Count the selected sessions and what they used; all of them, if nothing is selected."""
     chosen = selection or Selection()
     by_status, seconds = _by_status(db, chosen)
-    live = sum(by_status.get(each, 0) for each in ("starting", "running", "closing"))
-    ended = sum(by_status.values()) - live
+    ended = sum(by_status.get(each, 0) for each in _ENDED)
     agents, days = _sums(db, chosen, by="agent"), _sums(db, chosen, by="day")
     cost = _total(each.cost for each in agents)
     return Statistics(
         launched=sum(each.launched for each in agents),
         found=sum(each.found for each in agents),
-        live=live,
+        live=_count_live(db, chosen),
         by_status=by_status,
         by_agent={each.label: each.sessions for each in agents if each.sessions},
         by_day={each.label: each.sessions for each in days if each.sessions},
@@ -171,6 +174,13 @@ def count(db: Connection, selection: Selection | None = None) -> Statistics:
         agents=agents,
         days=days,
     )
+
+
+def _count_live(db: Connection, chosen: Selection) -> int:
+    """Count the sessions that are live now: today is one of the selected days."""
+    which = "" if chosen.among is None else f"and id in {_AMONG}"
+    live = f"select count(*) from sessions where {LIVE} and {_OF_AGENT} {which}"
+    return int(db.execute(live, chosen.values).fetchone()[0])
 
 
 def count_by_status(db: Connection) -> Mapping[tuple[str, str], int]:

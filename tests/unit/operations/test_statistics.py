@@ -43,6 +43,16 @@ async def test_one_agent_can_be_selected_with_the_days(desk: Desk) -> None:
     assert (found.launched, found.by_agent) == (1, {"demo": 1})
 
 
+@pytest.mark.parametrize(("agent", "live"), [(None, 3), ("demo", 2)])
+async def test_a_session_that_began_before_the_selected_days_is_live(
+    desk: Desk, agent: str | None, live: int
+) -> None:
+    with time_zone("America/New_York"):
+        found = await desk.ask("stats", days=1, agent=agent)
+
+    assert (found.launched, found.live) == (1, live)
+
+
 async def test_an_unknown_agent_is_refused_with_a_suggestion(desk: Desk) -> None:
     with pytest.raises(AgentUnknown, match="Did you mean claude"):
         await desk.ask("stats", agent="claud")
