@@ -19,7 +19,7 @@ def next_commands(session: ListedSession, requests: Sequence[RequestInfo]) -> li
     """
     name, steps = shlex.quote(session.name), list[tuple[str, str]]()
     if session.ended_at:
-        steps = [(f"resume {name}", "continue its conversation"), *_reading(name)]
+        steps = [*_continuing(session, name), *_reading(name), (f"why {name}", "see its end")]
     elif requests:
         steps = [*_answering(requests[0]), *_watching(session, name)]
     elif session.is_asking:
@@ -42,6 +42,11 @@ def _answering(request: RequestInfo) -> list[tuple[str, str]]:
     return [(f"allow {request.id}", "allow it"), (f"deny {request.id}", "deny it"), show]
 
 
+def _continuing(session: ListedSession, name: str) -> list[tuple[str, str]]:
+    """Return how to continue a conversation; nothing if the session had none."""
+    return [(f"resume {name}", "continue its conversation")] if session.native_id else []
+
+
 def _reading(name: str) -> list[tuple[str, str]]:
     return [(f"logs {name}", "read what it did")]
 
@@ -56,5 +61,7 @@ def _watching(session: ListedSession, name: str) -> list[tuple[str, str]]:
 
 
 def watch_command(session: SessionInfo, name: str) -> str:
-    """Return the command that shows what a session does."""
+    """Return the command that shows what a session does, or all about one that has ended."""
+    if session.ended_at:
+        return f"rookery show {name}"
     return f"rookery {'follow' if session.is_driven else 'attach'} {name}"

@@ -207,7 +207,7 @@ async def _changes_to_commit(worktree: Repository, request: LandRequest) -> Unco
     files = tuple(each.path for each in committed)
     if files and not request.commit_message.strip():
         raise CommandRefused(
-            f"{request.name} has not committed {file_list(files)}. Let it commit, or commit"
+            f"{request.name} has not committed {file_list(files)}. Commit them first, or commit"
             f" everything now:  rookery land {request.name} --commit MESSAGE"
         )
     if files:

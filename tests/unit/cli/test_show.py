@@ -9,7 +9,7 @@ import pytest
 
 from rookery.client.permissions import RequestInfo
 from rookery.presentation.cells import cells
-from rookery.presentation.next_steps import next_commands
+from rookery.presentation.next_steps import next_commands, watch_command
 from tests.support.cli import Scripted, made, session, typed
 
 pytestmark = pytest.mark.spec("I5")
@@ -111,13 +111,17 @@ def test_programs_get_all_of_it(
     assert json.loads(capsys.readouterr().out) == sent
 
 
+KILLED = {"ended_at": AT, "activity": None, "status": "killed"}
+
+
 @pytest.mark.parametrize(
     ("known", "first"),
     [
         ({}, "rookery send api WORDS"),
         ({"activity": "working"}, "rookery logs api -f"),
         ({"activity": "question"}, "rookery permissions"),
-        ({"ended_at": AT, "activity": None, "status": "killed"}, "rookery resume api"),
+        ({**KILLED, "native_id": "1234"}, "rookery resume api"),
+        (KILLED, "rookery logs api"),
     ],
 )
 def test_the_next_commands_fit_the_state(known: dict[str, Any], first: str) -> None:
@@ -125,6 +129,13 @@ def test_the_next_commands_fit_the_state(known: dict[str, Any], first: str) -> N
 
     assert steps[0].startswith(first)
     assert 2 <= len(steps) <= 4
+
+
+@pytest.mark.parametrize("runtime", ["tmux", "sdk"])
+def test_a_session_that_has_ended_is_not_offered_to_be_watched(runtime: str) -> None:
+    ended = session("api", runtime=runtime, **KILLED)
+
+    assert watch_command(ended, "api") == "rookery show api"
 
 
 def test_an_open_request_is_answered_by_its_id() -> None:

@@ -185,7 +185,7 @@ async def test_nothing_lands_while_something_is_not_committed(
     tree.commit("b.txt", "b\n")
     tree.write("new.txt", "work\n")
 
-    with pytest.raises(CommandRefused, match=r"has not committed new\.txt"):
+    with pytest.raises(CommandRefused, match=r"not committed new\.txt\. Commit them first"):
         await land(workshop)
 
     assert not (workshop.repository.path / "b.txt").exists()
