@@ -117,7 +117,7 @@ async def _asked(context: Context, caller: Caller, params: AlwaysParams) -> _Ask
     request, circumstances, folder = await context.database.read(read)
     if request.outcome is not Outcome.OPEN:
         raise RequestClosed(f"{request.outcome} by {request.answered_by}. No rule was added.")
-    require_expressible(request)
+    require_expressible(request, params.pattern)
     call, paths = Call(request.tool, request.input, folder=folder), PathResolver()
     call = await paths.resolve_folders(call, folder=folder)
     call = await paths.resolve(call, folder=folder, fields=PATH_FIELDS)

@@ -47,17 +47,25 @@ class RuleWish:
     everywhere: bool = False  #: in all projects, not only in the session's
 
 
-def require_expressible(request: Request) -> None:
-    """Refuse a request whose call no rule describes exactly. Raises ``CommandRefused``."""
+def require_expressible(request: Request, pattern: str = "") -> None:
+    """Refuse a request whose call no rule describes exactly, nor can a pattern be checked.
+
+    Raises ``CommandRefused``.
+    """
     if request.kind == "question" or request.tool in {DIALOG, STOP, PLAN}:
         raise CommandRefused(
             "Only a tool call that its agent has reported can be allowed always. Answer this"
             " request once:  rookery permissions"
         )
     if not request.is_exact:
+        why = (
+            "it cannot be checked that the pattern matches what would run"
+            if pattern
+            else "a rule would also allow other calls"
+        )
         raise CommandRefused(
-            "The agent did not report the whole call exactly, so a rule would also allow other"
-            f" calls. Allow it once:  rookery allow {request.id}"
+            f"The agent did not report the whole call exactly, so {why}. Allow it once:"
+            f"  rookery allow {request.id}"
         )
 
 

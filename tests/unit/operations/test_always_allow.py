@@ -182,3 +182,19 @@ async def test_no_session_makes_rules(desk: Desk, operation: str) -> None:
         await desk.ask(operation, by=session_caller(WORKER), permission=request)
 
     assert rules(desk) == ""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("", "a rule would also allow other calls"),
+        ("Bash ls *", "it cannot be checked that the pattern matches"),
+    ],
+)
+async def test_the_refusal_of_a_pattern_speaks_of_the_pattern(
+    desk: Desk, pattern: str, why: str
+) -> None:
+    request = await ask(desk, replace(LS, is_exact=False))
+
+    with pytest.raises(CommandRefused, match=why):
+        await desk.ask("allow_always", permission=request, pattern=pattern)
