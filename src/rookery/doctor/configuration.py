@@ -47,9 +47,19 @@ def change_note(name: str, used: Settings, now: Settings) -> str:
 
 
 def changed_keys(before: Settings, after: Settings) -> list[str]:
-    """Return the names of the settings that differ; their values may be secret."""
+    """Return the names of the settings that differ; their values may be secret.
+
+    A new section also has settings with defaults, which are left out.
+    """
     old, new = (dict(_flat(each.model_dump(mode="json"))) for each in (before, after))
-    return sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
+    differing = {key for key in {*old, *new} if old.get(key) != new.get(key)}
+    return sorted(differing & {*_given(before), *_given(after)} or differing)
+
+
+def _given(settings: Settings) -> Iterator[str]:
+    """Yield the names of the settings that a file sets, without those at their defaults."""
+    for name, _ in _flat(settings.model_dump(mode="json", exclude_unset=True)):
+        yield name
 
 
 def _flat(settings: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:

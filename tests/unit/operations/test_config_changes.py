@@ -68,6 +68,16 @@ def test_changed_settings_are_named_without_their_values() -> None:
     assert "hunter2" not in note
 
 
+def test_settings_of_a_new_section_that_nobody_has_set_are_not_named() -> None:
+    now = Settings.model_validate({"profiles": {"work": {"agent": "claude"}}})
+
+    note = change_note("config.toml", Settings(), now)
+
+    assert note.startswith(
+        "config.toml has changed since the daemon started: profiles.work.agent."
+    )
+
+
 async def test_a_configuration_that_the_daemon_has_read_is_not_named(desk: Desk) -> None:
     desk.context.home.settings.write_text("[limits]\ntmux_sessions = 7\n")
     later = datetime.now(UTC) + timedelta(minutes=1)
