@@ -39,6 +39,9 @@ from rookery.client.sessions import SessionInfo, show_session
 from rookery.client.turns import TurnInfo
 from rookery.model.reason_texts import first_line
 
+#: What becomes of a message whose sender cannot wait for the answer, because no daemon runs.
+KEPT = "Your message is kept, and is sent by the next daemon if it has not been sent yet."
+
 
 class AskOptions(TypedDict):
     name: str
@@ -126,7 +129,7 @@ def _wait_for_outcome(daemon: Client, sent: MessageInfo, options: AskOptions) ->
                 daemon,
                 shown_during(line, ask),
                 timeout=max(deadline - monotonic(), 0.1),
-                otherwise=goes_on(options["name"]),
+                otherwise=goes_on(options["name"], note=KEPT),
             )
             if outcome.is_settled or monotonic() > deadline:
                 return outcome

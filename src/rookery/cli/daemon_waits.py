@@ -177,10 +177,11 @@ class WaitGoal:
         return choices[0] if choices else otherwise
 
 
-def goes_on(*names: str) -> str:
+def goes_on(*names: str, note: str = "") -> str:
     """Return an error text: the sessions continue without a daemon, and how to see them."""
     show = f"rookery output {names[0]}" if len(names) == 1 else "rookery ls"
-    return f"while this waited; {_go_on(names)}. Start it:  rookery up  then:  {show}"
+    start = f"{note} Start it:".lstrip()
+    return f"while this waited; {_go_on(names)}. {start}  rookery up  then:  {show}"
 
 
 def _go_on(names: Sequence[str]) -> str:

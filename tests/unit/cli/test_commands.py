@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from rookery.agents.catalog import AGENTS
 from rookery.agents.names import NAMES
 from rookery.api.error_reports import STATUS
-from rookery.cli import exit_codes
+from rookery.cli import daemon_waits, exit_codes
 from rookery.cli.blocked import how_to_answer
 from rookery.cli.configuration import flat, masked
 from rookery.cli.daemon_waits import stoppable
@@ -25,6 +25,7 @@ from rookery.client.permissions import RequestInfo
 from rookery.config import Settings
 from rookery.model.errors import (
     MessageUnknown,
+    NotRunning,
     RelayUnknown,
     RequestUnknown,
     RookeryError,
@@ -95,6 +96,27 @@ def test_asking_says_that_no_answer_could_be_read(
     told = capsys.readouterr()
     assert told.out == f"{answer}\n"
     assert ("rookery screen anna" in told.err) is is_said
+
+
+class Killed(Answering):
+    """A client whose daemon is killed once it has accepted a message."""
+
+    def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+        if path[-1] == "status" or query.get("until") == "input":
+            raise NotRunning("It is gone.")
+        return super().get(*path, **query)
+
+
+@pytest.mark.spec("A7", "I5")
+def test_asking_a_daemon_that_is_killed_says_that_the_message_is_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(daemon_waits, "RETURN_TIMEOUT_S", 0.0)
+
+    assert typed(monkeypatch, Killed(), "ask", "anna", "is it?") == exit_codes.NOT_RUNNING
+
+    told = capsys.readouterr().err
+    assert "anna keeps working. Your message is kept, and is sent by the next daemon" in told
 
 
 @pytest.mark.spec("C8", "D1")

@@ -579,7 +579,7 @@ def test_whoever_waits_for_several_is_told_what_keeps_words_for_one(
 
 @pytest.mark.spec("I5")
 def test_of_several_it_is_said_that_they_go_on() -> None:
-    assert goes_on("a").startswith("while this waited; a keeps working. ")
+    assert goes_on("a").startswith("while this waited; a keeps working. Start it:  rookery up")
     assert goes_on("a", "b").endswith(
         "they keep working. Start it:  rookery up  then:  rookery ls"
     )
