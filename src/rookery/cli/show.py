@@ -10,6 +10,7 @@ import click
 
 from rookery.cli.colour import colour_option, is_colourful
 from rookery.cli.completion import of_any_session
+from rookery.cli.conversation import EXPIRED
 from rookery.cli.names import with_names_from
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.program_name import with_program_name_in_prose
@@ -22,6 +23,7 @@ from rookery.client.session_details import DetailsInfo, RelativeInfo, show_detai
 from rookery.client.sessions import ListedSession
 from rookery.client.turns import TurnInfo
 from rookery.client.workspaces import show_workspace
+from rookery.model.messages import EXPIRY
 from rookery.model.money import in_dollars
 from rookery.model.reason_texts import in_one_line
 from rookery.presentation.activity import Surroundings, activity, tool_text
@@ -157,7 +159,9 @@ def _names(relatives: Sequence[RelativeInfo]) -> str:
 def _queue(details: DetailsInfo) -> Iterator[Detail]:
     for each in details.queue:
         why = f" ({each.blocked_by})" if each.blocked_by else ""
-        yield "message", f"{each.step}{why}: {in_one_line(each.words)}"
+        is_expired = each.step == "withdrawn" and each.withdrawn_by == EXPIRY
+        step = EXPIRED if is_expired else each.step
+        yield "message", f"{step}{why}: {in_one_line(each.words)}"
     yield "turns", str(details.turns)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from rookery.client.permissions import RequestInfo
+from rookery.model.messages import EXPIRY
 from rookery.presentation.cells import cells
 from rookery.presentation.next_steps import next_commands, watch_command
 from tests.support.cli import Scripted, made, session, typed
@@ -181,3 +182,16 @@ def test_an_overlap_is_shown_with_its_file_and_the_other_session(
     typed(monkeypatch, Scripted(sessions=shared), "show", "api")
 
     assert "  overlap      web also changed src/a.py\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("by", "shown"), [(EXPIRY, "expired before it could be sent"), ("person", "withdrawn")]
+)
+def test_a_message_that_expired_is_not_called_withdrawn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], by: str, shown: str
+) -> None:
+    kept = {"step": "withdrawn", "withdrawn_by": by, "words": "Ship it"}
+
+    typed(monkeypatch, Scripted(sessions={**details(), "queue": [kept]}), "show", "api")
+
+    assert f"  message      {shown}: Ship it\n" in capsys.readouterr().out
