@@ -37,7 +37,11 @@ def workspace() -> None:
 @as_json
 @pass_client
 def ls(daemon: Client, *, as_json: bool) -> None:
-    """List the worktrees, with what is in them and why they are kept."""
+    """List the worktrees, with what is in them and why they are kept.
+
+    CHANGES are the commits that a worktree is ahead (+) and behind (-) of its base, and the
+    number of files that are not committed (dirty).
+    """
     found = list_workspaces(daemon)
     reply(found, partial(_show_list, found), as_json=as_json)
 

@@ -48,7 +48,7 @@ class Daemon(FakeClient):
     def get(self, *path: str, **_: object) -> Any:  # noqa: ANN401 - JSON
         if path[0] == "sessions":
             worktree = {"path": "/worktrees/fix", "branch": "fix"}
-            found = {
+            found: dict[str, dict[str, Any]] = {
                 "anna": {},
                 "bert": {"runtime": "headless"},
                 "fix": {"workspace": worktree},

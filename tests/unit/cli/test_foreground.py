@@ -379,6 +379,7 @@ def test_without_a_name_it_waits_and_shows_what_is_brought(
     shell.type("fg")
 
     assert shell.err.startswith("No session is in the foreground yet.")
+    assert "A session in the foreground is shown here as it works." in shell.err
     assert "  A\n" in shell.raw
     assert shell.err.endswith("\nStopped.\n")
 
