@@ -65,8 +65,8 @@ class NoticePrinter:
         match notice:
             case NothingNotice():
                 remark("No session is in the foreground yet. Show one:  rookery follow NAME")
-                remark("A session in the foreground is shown here as it works. Waiting for")
-                remark("sessions that an agent brings there; stop with Ctrl-C.")
+                remark("A session in the foreground is shown here as it works.")
+                remark("Waiting for sessions that an agent brings; stop with Ctrl-C.")
             case ForegroundNotice(name=name, omitted=omitted) if omitted:
                 say(f"({count(omitted, 'earlier turn')}:  rookery output {name})\n")
             case StateNotice(name=name, state=state):
