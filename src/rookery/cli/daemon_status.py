@@ -37,7 +37,8 @@ def status(daemon: Client, *, line: bool, as_json: bool) -> None:
     say(f"Rookery {status.version} is up, pid {status.pid}, on {status.computer}.")
     if other := skew(status.version):
         say(other)
-    say(f"{count(status.sessions, 'live session')}, {status.waiting} waiting for you.")
+    waiting = status.waiting or "none"
+    say(f"{count(status.sessions, 'live session')}, {waiting} waiting for you.")
     if status.holding:
         say(HELD)
     warn_of_problems(status)

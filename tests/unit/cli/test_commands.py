@@ -584,3 +584,16 @@ def test_output_that_is_cut_off_by_a_restart_is_asked_for_again(
 
     assert (code, daemon.asked) == (None, 2)
     assert json.loads(capsys.readouterr().out) == {"turns": [], "unheard": []}
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(("waiting", "said"), [(0, "none"), (2, "2")])
+def test_the_status_says_how_many_sessions_wait(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    waiting: int,
+    said: str,
+) -> None:
+    typed(monkeypatch, Scripted(status={"sessions": 3, "waiting": waiting}), "status")
+
+    assert f"3 live sessions, {said} waiting for you.\n" in capsys.readouterr().out
