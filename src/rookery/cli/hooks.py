@@ -142,5 +142,5 @@ def _say_worktrees(worktrees: Sequence[Path], *, daemon_runs: bool) -> None:
         say(f"  {each}")
     starts = "" if daemon_runs else "   (starts the daemon again)"
     say(f"Look at them first:  rookery workspace ls{starts}")
-    say("Their branches stay in the repositories; list them there:  git branch --no-merged")
+    say("Their branches stay in the repositories; those not merged:  git branch --no-merged")
     say("Git forgets worktrees whose folder is gone with:  git worktree prune")
