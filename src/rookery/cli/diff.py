@@ -39,7 +39,7 @@ def diff(daemon: Client, *, name: str, stat: bool, as_json: bool) -> None:
     """Show what a session has changed, untracked files included.
 
     A worktree of its own is compared with the commit where it left its base. Of any other
-    session all uncommitted changes of its folder are shown, whoever made them.
+    session all uncommitted changes of its folder are shown, also those of others.
     """
     found = show_diff(daemon, name, stat=stat)
     reply(found, partial(_show, found, stat=stat), as_json=as_json)
@@ -73,7 +73,7 @@ def _folder_summary(found: DiffInfo) -> str:
         return f"Nothing in the folder of {found.name} differs from {_base(found)}."
     files = count(len(found.files), "file")
     return (
-        f"{files} not committed in the folder of {found.name}, whoever changed them, compared"
+        f"{files} not committed in the folder of {found.name}, also by others, compared"
         f" with {_base(found)}."
     )
 

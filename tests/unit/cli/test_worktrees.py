@@ -77,7 +77,7 @@ def test_a_fork_names_the_sessions_with_which_it_shares_its_worktree(
 @pytest.mark.parametrize(
     ("files", "is_worktree", "said"),
     [
-        (1, False, "1 file not committed in the folder of api, whoever changed them, compared"),
+        (1, False, "1 file not committed in the folder of api, also by others, compared"),
         (0, False, "Nothing in the folder of api differs from HEAD (1234567)."),
         (0, True, "api has changed nothing since HEAD (1234567)."),
     ],
