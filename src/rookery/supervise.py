@@ -150,6 +150,13 @@ async def watch_deadlines(
     await every(DEADLINE_CHECK_S, look, name=name, clock=clock, backoff=pause)
 
 
+async def all_of(works: Iterable[Work]) -> None:
+    """Run all, also after one that raises; then raise the first error."""
+    outcomes = [await outcome_of(work()) for work in works]
+    if errors := [each for each in outcomes if isinstance(each, Exception)]:
+        raise errors[0]
+
+
 async def contained(work: Work, *, name: object) -> bool:
     """Run ``work`` once; if it raises, log the error with ``name``, and return False."""
     outcome = await outcome_of(work())

@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 import pytest
+from pydantic_core import to_json
 
 from rookery.agents import catalog
 from rookery.agents.demo import DEMO
@@ -591,6 +592,24 @@ async def test_an_answer_is_not_used_for_a_later_call_with_the_same_id(daemon: D
     await daemon.ask("answer_permission", permission=second.id, decision="deny", reason="No.")
 
     assert await daemon.answers(session.id, number=2) == ["ran ls", "denied: No."]
+
+
+@pytest.mark.spec("D1", "D2")
+async def test_a_call_with_deeply_nested_input_is_shown_and_answered_like_others(
+    daemon: Daemon,
+) -> None:
+    session = await daemon.start("nested: 900")
+    request = await daemon.asked(session.id)
+    (listed,) = (await daemon.ask("permissions")).requests
+    shown = await daemon.context.database.read(
+        partial(blocks.last, session=session.id, limit=99)
+    )
+    await daemon.ask("answer_permission", permission=request.id, decision="allow")
+
+    assert await daemon.answers(session.id, number=1) == ["ran ls"]
+    assert not request.is_exact  # other calls look the same
+    assert to_json(listed.input, fallback=repr)
+    assert all(to_json(each.data) for each in shown)
 
 
 @pytest.mark.spec("A5")

@@ -26,7 +26,7 @@ from rookery.model.screens import Dialog, Press
 from rookery.permissions.decisions import Permissions, WaitForAnswer
 from rookery.permissions.hook_waits import HOOK_RETURN_TIMEOUT
 from rookery.permissions.lost_hooks import LostHooks, hang_up, leave
-from rookery.store import audit, flags, request_keys, requests, sessions
+from rookery.store import audit, dialogs, flags, request_keys, requests, sessions
 from rookery.store.requests import Asking
 from tests.support.daemon import House, World, passing_time, running
 from tests.support.fakes.database import ObservedDatabase
@@ -52,10 +52,10 @@ class Bench:
     def pressed(self) -> list[str]:
         return [" ".join(named) for _, named in self.context.world.runtime.pressed]
 
-    async def ask(self, call: Call = LIST) -> RequestId:
+    async def ask(self, call: Call = LIST, hook: str = "k1") -> RequestId:
         def ask(db: Connection) -> RequestId:
             session = sessions.get(db, self.session)
-            ruling = self.permissions.consider(db, session, call, hook="k1", can_ask=True)
+            ruling = self.permissions.consider(db, session, call, hook=hook, can_ask=True)
             assert isinstance(ruling, WaitForAnswer)
             return ruling.request
 
@@ -139,6 +139,25 @@ async def bench(database: ObservedDatabase, world: World) -> AsyncIterator[Bench
         session = await context.start("go")
         await database.write(lambda db: flags.set_mode(db, "remote"))
         yield Bench(context, session, world.permissions(context.journal))
+
+
+@pytest.mark.spec("A7", "D2")
+async def test_a_request_that_cannot_be_read_keeps_no_other_from_its_dialog(
+    bench: Bench,
+) -> None:
+    bad = await bench.ask()
+    other = await bench.ask(Call("Bash", {"command": "pwd"}), hook="k2")
+    await bench.context.database.write(
+        lambda db: db.execute("update requests set input = '{' where id = ?", (bad,))
+    )
+
+    async with bench.checking():
+        await bench.pass_time(TOO_LONG)
+
+    handed = await bench.context.database.read(
+        lambda db: [dialogs.is_handed(db, each) for each in (bad, other)]
+    )
+    assert handed == [False, True]
 
 
 @pytest.mark.spec("A7", "D2")

@@ -40,7 +40,8 @@ class ScriptedDriver:
     ``unasked`` and ``granted`` are commands like ``run``, about which no person is asked.
     ``wait`` goes on until it is interrupted, ``cost: 2`` uses dollars, ``crash: why`` ends it,
     ``fail: why`` ends the turn as failed, ``cut-off: why`` the turn and with it the program,
-    ``edit: path`` changes a file if it may.
+    ``edit: path`` changes a file if it may. ``nested: 900`` runs ``ls`` with an input that has
+    so many levels.
     """
 
     pid = None
@@ -91,6 +92,8 @@ class ScriptedDriver:
                 return await self._run(rest, number)
             case "unasked" | "granted":
                 return await self._run(rest, number, basis=name)
+            case "nested":
+                return await self._run("ls", number, x=_nested(int(rest)))
             case "edit":
                 return await self._edit(rest, number)
             case "cost":
@@ -108,8 +111,10 @@ class ScriptedDriver:
                 pass
         return ""
 
-    async def _run(self, command: str, number: str, *, basis: Basis = "person") -> str:
-        given = {"command": command}
+    async def _run(
+        self, command: str, number: str, *, basis: Basis = "person", **more: object
+    ) -> str:
+        given = {"command": command, **more}
         self._around.report(ToolBegan(number, "Bash", given))
         answer = await self._around.ask(Asked(number, "Bash", given, number, basis=basis))
         result = f"ran {command}" if answer.allow else f"denied: {answer.message}"
@@ -135,6 +140,13 @@ class ScriptedDriver:
             self._turn.cancel()
         if not self._over.done():
             self._over.set_result(Ended("completed", "it was closed"))
+
+
+def _nested(levels: int) -> object:
+    value: object = 1
+    for _ in range(levels):
+        value = {"a": value}
+    return value
 
 
 def site_in(folder: Path) -> HostSite:

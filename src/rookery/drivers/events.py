@@ -111,6 +111,7 @@ class Asked(_Event, frozen=True, tag="asked"):
     folder: str = ""  #: where it would run; empty for the session's project folder
     #: Set if it asks these instead of what its tool asks, for instance with a form.
     questions: tuple[Question, ...] = ()
+    is_exact: bool = True  #: whether the input is whole. The host says so, not the driver
 
 
 class AskingEnded(_Event, frozen=True, tag="asking-ended"):

@@ -12,7 +12,7 @@ from rookery.model.permissions import STOP, Outcome, Request, RequestId
 from rookery.permissions.request_lifecycle import RequestLifecycle
 from rookery.store import dialogs, hook_replies, request_keys, requests, sessions
 from rookery.store.database import Database
-from rookery.supervise import every
+from rookery.supervise import all_of, every
 
 #: Seconds between two checks.
 CHECK_INTERVAL_S = 1.0
@@ -47,12 +47,14 @@ class LostHooks:
         await every(CHECK_INTERVAL_S, check, name=name, clock=clock)
 
     async def check(self) -> None:
-        """Hand over the requests that are due now."""
+        """Hand over the requests that are due now; one that fails delays no other."""
         expected = await self.database.read(hook_replies.expected)
         now = self.permissions.journal.clock.now()
-        for request in self.permissions.waits.given_up(expected, now=now):
-            give_up = partial(leave, permissions=self.permissions, request=request)
-            await self.database.write(give_up)
+        given_up = self.permissions.waits.given_up(expected, now=now)
+        leaving = (
+            partial(leave, permissions=self.permissions, request=each) for each in given_up
+        )
+        await all_of(partial(self.database.write, each) for each in leaving)
 
 
 def hang_up(db: Connection, permissions: RequestLifecycle, request: RequestId) -> None:

@@ -9,7 +9,7 @@ from sqlite3 import Connection
 
 from rookery import supervise
 from rookery.model.actors import CLOCK
-from rookery.model.permissions import Outcome, Verdict
+from rookery.model.permissions import Outcome, RequestId, Verdict
 from rookery.permissions.decisions import Permissions
 from rookery.store import dialogs, missed_requests, requests
 from rookery.store.database import Database
@@ -27,28 +27,29 @@ class RequestDeadlines:
             await database.write(partial(dialogs.put_off, by=jump))
 
         async def expire() -> None:
-            if await database.read(self._has_overdue):
-                await database.write(self.expire)
+            await self.expire_all(database)
 
         clock, name = self.permissions.journal.clock, "Watching requests' deadlines"
         await supervise.watch_deadlines(clock, put_off, expire, name=name)
 
-    def _has_overdue(self, db: Connection) -> bool:
-        return bool(requests.overdue(db, now=self.permissions.journal.clock.now()))
+    async def expire_all(self, database: Database) -> None:
+        """Expire each overdue request; one that fails delays no other."""
+        overdue = await database.read(self.overdue)
+        expire = (partial(self.expire, request_id=each) for each in overdue)
+        await supervise.all_of(partial(database.write, each) for each in expire)
 
-    def expire(self, db: Connection) -> int:
-        """Deny the requests past their deadline, or leave them to the agent's own dialog.
+    def overdue(self, db: Connection) -> list[RequestId]:
+        return requests.overdue(db, now=self.permissions.journal.clock.now())
 
-        Returns the number of these requests.
-        """
+    def expire(self, db: Connection, request_id: RequestId) -> None:
+        """Deny a request past its deadline, or leave it to the agent's own dialog."""
         permissions = self.permissions
-        due = requests.overdue(db, now=permissions.journal.clock.now())
-        for request_id in due:
-            request = requests.get(db, request_id)
-            if permissions.on_timeout == "terminal" and permissions.has_dialog(db, request):
-                permissions.leave(db, request, "not answered in time")
-            else:
-                verdict = Verdict(Outcome.DENIED, CLOCK, "Not answered in time.")
-                permissions.answer(db, request, verdict)
-            missed_requests.mark(db, request_id)
-        return len(due)
+        if request_id not in self.overdue(db):
+            return  # it was answered meanwhile
+        request = requests.get(db, request_id)
+        if permissions.on_timeout == "terminal" and permissions.has_dialog(db, request):
+            permissions.leave(db, request, "not answered in time")
+        else:
+            verdict = Verdict(Outcome.DENIED, CLOCK, "Not answered in time.")
+            permissions.answer(db, request, verdict)
+        missed_requests.mark(db, request_id)

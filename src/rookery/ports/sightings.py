@@ -109,6 +109,7 @@ class AgentAsked:
     method: str = ""  #: the protocol's own name of the request, which rules may use as well
     folder: str = ""  #: where it would run; empty for the session's project folder
     questions: tuple[Question, ...] = ()  #: if empty, the tool and its input say what it asks
+    is_exact: bool = True  #: whether the input is whole; if not, another call may look the same
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from sqlite3 import Connection, Row
 from typing import Any
@@ -36,9 +36,13 @@ class Decided:
     folder: str = ""  #: the folder that the call works in; empty if unknown
 
 
+#: Each is a column. ``asdict`` would copy the input, and fail if that is nested too deep.
+_FIELDS = tuple(each.name for each in fields(Decided))
+
+
 def keep(db: Connection, decided: Decided) -> None:
     """Add a decision to the audit, which is kept for ever or as long as entries are."""
-    row = asdict(decided) | {
+    row = {name: getattr(decided, name) for name in _FIELDS} | {
         "at": decided.at.isoformat(),
         "input": input_as_json(decided.input),
     }

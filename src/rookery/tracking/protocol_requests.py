@@ -137,6 +137,8 @@ def _read_call(asked: AgentAsked, agent: Agent | None) -> Call:
             call = replace(call, is_exact=False, uncertain=frozenset(asked.input))
         names = hooks.traits.names_of(call.tool)
         call = replace(call, other_names=names - {call.tool})
+    if not asked.is_exact:
+        call = replace(call, is_exact=False, uncertain=frozenset(call.input))
     methods = frozenset({asked.method} if asked.method else ()) - {call.tool}
     return replace(
         call,

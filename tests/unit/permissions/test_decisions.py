@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from json import JSONDecodeError
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
@@ -11,7 +12,14 @@ import pytest
 
 from rookery.model import facts
 from rookery.model.errors import RequestClosed
-from rookery.model.facts import Fact, InputSettled, SessionEnded, TurnEnded, TurnStarted
+from rookery.model.facts import (
+    Fact,
+    InputSettled,
+    SessionEnded,
+    SessionId,
+    TurnEnded,
+    TurnStarted,
+)
 from rookery.model.permissions import Call, Outcome, Question, RequestId, Verdict, digest
 from rookery.permissions import answered_in_terminal, lost_hooks
 from rookery.permissions.decisions import Ask, Pass, Permissions, Ruling, WaitForAnswer
@@ -31,7 +39,7 @@ from rookery.store.flags import Mode
 from rookery.store.journal import Journal, Reader
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
-from tests.support.rows import WORKER, settle_in
+from tests.support.rows import ANNA, WORKER, settle_in
 from tests.support.waiting import kinds
 
 RULES = """
@@ -94,19 +102,29 @@ class Bench:
         rules_file.path.write_text(rules)
         adopt(rules_file)
 
-    def consider(self, call: Call, *, can_ask: bool = True) -> Ruling:
+    def consider(
+        self, call: Call, session_id: SessionId = WORKER, *, can_ask: bool = True
+    ) -> Ruling:
         self._keys += 1
-        session = sessions.get(self.db, WORKER)
+        session = sessions.get(self.db, session_id)
         hook = f"k{self._keys}"
         return self.permissions.consider(self.db, session, call, hook=hook, can_ask=can_ask)
 
-    def ask(self, call: Call = LIST) -> RequestId:
-        ruling = self.consider(call)
+    def ask(self, call: Call = LIST, session: SessionId = WORKER) -> RequestId:
+        ruling = self.consider(call, session)
         assert isinstance(ruling, WaitForAnswer)
         return ruling.request
 
     def answer(self, request: RequestId, verdict: Verdict) -> None:
         self.permissions.answer(self.db, requests.get(self.db, request), verdict)
+
+    def expire(self) -> int:
+        """Expire all requests past their deadline, and return how many there were."""
+        deadlines = RequestDeadlines(self.permissions)
+        overdue = deadlines.overdue(self.db)
+        for each in overdue:
+            deadlines.expire(self.db, each)
+        return len(overdue)
 
     def outcome(self, request: RequestId) -> tuple[str, str]:
         found = requests.get(self.db, request)
@@ -277,10 +295,10 @@ def test_silence_is_a_no_and_comes_too_late_for_any_yes(
     remote.permissions = replace(remote.permissions, on_timeout="deny")
     request = remote.ask()
     clock.advance(299)
-    early = RequestDeadlines(remote.permissions).expire(remote.db)
+    early = remote.expire()
     clock.advance(2)
 
-    assert (early, RequestDeadlines(remote.permissions).expire(remote.db)) == (0, 1)
+    assert (early, remote.expire()) == (0, 1)
     with pytest.raises(RequestClosed, match="denied by the clock"):
         remote.answer(request, YES)
     assert remote.activity == "working"
@@ -293,7 +311,7 @@ def test_what_nobody_answers_in_time_is_left_to_its_own_dialog(
 ) -> None:
     request = remote.ask()
     clock.advance(301)
-    expired = RequestDeadlines(remote.permissions).expire(remote.db)
+    expired = remote.expire()
 
     found = requests.get(remote.db, request)
     assert (expired, found.outcome, found.deadline) == (1, "open", None)
@@ -312,7 +330,7 @@ def test_what_was_not_answered_before_its_dialog_came_is_asked_there_and_not_twi
 ) -> None:
     before = remote.ask(WRITE)
     clock.advance(301)
-    RequestDeadlines(remote.permissions).expire(remote.db)
+    remote.expire()
 
     assert remote.outcome(before) == ("gone", "terminal")
     assert dialogs.is_handed(remote.db, before)
@@ -331,9 +349,30 @@ def test_what_cannot_be_asked_in_a_terminal_is_denied_at_the_deadline(
     ruling = remote.consider(LIST if not has_terminal else WRITE, can_ask=not has_terminal)
     assert isinstance(ruling, WaitForAnswer)
     clock.advance(301)
-    RequestDeadlines(remote.permissions).expire(remote.db)
+    remote.expire()
 
     assert remote.outcome(ruling.request) == ("denied", "the clock")
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("D3")
+async def test_a_request_that_cannot_be_read_delays_the_deadline_of_no_other(
+    database: ObservedDatabase, clock: FakeClock, tmp_path: Path
+) -> None:
+    rules = written(RULES, tmp_path)
+    bench = await database.write(lambda db: Bench(db, clock, rules))
+    await database.write(lambda db: flags.set_mode(db, "remote"))
+    bad = await database.write(lambda db: bench.at(db).ask())
+    good = await database.write(lambda db: bench.at(db).ask(WRITE, ANNA))
+    await database.write(
+        lambda db: db.execute("update requests set input = '{' where id = ?", (bad,))
+    )
+    clock.advance(301)
+
+    with pytest.raises(JSONDecodeError):
+        await RequestDeadlines(bench.permissions).expire_all(database)
+
+    assert await database.read(lambda db: bench.at(db).outcome(good)) == ("gone", "terminal")
 
 
 @pytest.mark.anyio
@@ -355,6 +394,18 @@ async def test_a_deadline_does_not_count_time_asleep(
 
     assert deadline is not None
     assert timedelta(seconds=290) < deadline - clock.now() < timedelta(seconds=310)
+
+
+@pytest.mark.spec("D2", "D4")
+def test_a_request_with_deeply_nested_input_can_be_answered(remote: Bench) -> None:
+    value: object = 1
+    for _ in range(500):
+        value = [value]
+    request = remote.ask(Call("Bash", {"command": "ls", "x": value}))
+
+    remote.answer(request, NO)
+
+    assert remote.outcome(request) == ("denied", "bert")
 
 
 @pytest.mark.spec("D4")

@@ -80,6 +80,7 @@ def _read_entry(entry: EventEntry, session: SessionId, *, folder: str) -> Sighti
                 method=asked.method,
                 folder=asked.folder,
                 questions=asked.questions,
+                is_exact=asked.is_exact,
             )
         case events.AskingEnded(request):
             return AgentStoppedAsking(session, request)
