@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from rookery.drivers.events import (
     AskingEnded,
     Ended,
     FileChanged,
+    ModeChanged,
     Noticed,
     ProcessStarted,
     PromptTaken,
@@ -475,6 +477,52 @@ async def test_a_granted_write_that_a_rule_denies_is_not_made(tmp_path: Path) ->
         await session.answer(await session.until_asked(2), allow=False)
         await session.over(before)
     assert not (session.project / "a.txt").exists()
+
+
+#: Requests a permission, a command and a change after its turn; tells the answers as its mode.
+_LATE = r"""
+import json, sys
+def receive():
+    return json.loads(sys.stdin.readline())
+def send(**message):
+    print(json.dumps(dict(jsonrpc="2.0", **message)), flush=True)
+def end_turn():
+    send(id=receive()["id"], result=dict(stopReason="end_turn"))
+send(id=receive()["id"], result=dict(protocolVersion=1))
+new = receive()
+send(id=new["id"], result=dict(sessionId="s"))
+end_turn()
+call = dict(toolCallId="1", title="ls", kind="execute", rawInput=dict(command="ls"))
+options = [dict(optionId="yes", name="Yes", kind="allow_once")]
+requests = {
+    "session/request_permission": dict(toolCall=call, options=options),
+    "terminal/create": dict(command="touch", args=["made"]),
+    "fs/write_text_file": dict(path=new["params"]["cwd"] + "/written", content="x"),
+}
+answers = []
+for number, (method, params) in enumerate(requests.items(), 1):
+    send(id=number, method=method, params=dict(sessionId="s", **params))
+    answers.append(receive())
+mode = dict(sessionUpdate="current_mode_update", currentModeId=json.dumps(answers))
+send(method="session/update", params=dict(sessionId="s", update=mode))
+sys.stdin.read()
+"""
+
+
+@pytest.mark.spec("D1", "G4")
+async def test_what_an_agent_requests_between_two_turns_is_refused_and_not_reported(
+    tmp_path: Path,
+) -> None:
+    async with program(tmp_path, _LATE) as session:
+        await session.say("Go.")
+        told = await session.until(ModeChanged)
+    outcome, *errors = (each.get("result") or each["error"] for each in json.loads(told.mode))
+    assert outcome == {"outcome": {"outcome": "cancelled"}}
+    assert [each["message"] for each in errors] == [
+        "The user refused it. the turn was cancelled"
+    ] * 2
+    assert of(ToolBegan, session.events) + of(Asked, session.events) == []
+    assert [*session.project.iterdir()] == []
 
 
 #: Tells the parameters with which its session is opened, as the name of its model, and writes

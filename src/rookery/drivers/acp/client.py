@@ -107,6 +107,8 @@ class AcpClient:
         options: list[PermissionOption],
         **_: Any,  # noqa: ANN401 - whatever ``_meta`` holds
     ) -> RequestPermissionResponse:
+        if self.asking.is_cancelled:  # a call that is reported without a turn has no end
+            return withdrawn()
         self.acted()
         self.report(self._reader.read_asked_call(tool_call))
         call = self._reader.call(tool_call.tool_call_id)

@@ -15,13 +15,13 @@ from rookery.model.permissions import Question
 
 
 class TurnQuestions:
-    """Asks Rookery, until the turn is cancelled: from then on, nothing is asked in it."""
+    """Asks Rookery while a turn runs; once it is over or cancelled, nothing is asked."""
 
     def __init__(self, context: DriverContext) -> None:
         self._context = context
         self._open: set[asyncio.Future[AgentAnswer]] = set()
         self._numbers = count(1)
-        self._is_cancelled = False
+        self._is_cancelled = True  #: no turn has begun
 
     def begin_turn(self) -> None:
         self._is_cancelled = False

@@ -195,6 +195,8 @@ class Services:
 
     async def _decide(self, call: AcpCall, use: NamedCall, *, is_granted: bool) -> None:
         """Raise ``RequestError`` if a call may not run: rules apply to a granted one, too."""
+        if self.asking.is_cancelled:  # a call that is reported without a turn has no end
+            raise _refusal(None)
         if not is_granted:
             self._report(ToolBegan(call.call_id, use.tool, use.input))
         answer = await self.asking.ask(
