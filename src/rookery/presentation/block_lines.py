@@ -10,7 +10,7 @@ from rookery.client.blocks import BlockInfo
 from rookery.model.money import in_dollars
 from rookery.presentation.cells import TAB_CELLS, cut, wrapped
 from rookery.presentation.diffs import DiffLineKind, kind_of_line
-from rookery.presentation.texts import count, without_escapes
+from rookery.presentation.texts import count, one_line, without_escapes
 from rookery.presentation.tool_lines import tool_line
 
 #: Lines of a prompt, a thought, a result and a diff that are shown, unless all are wanted.
@@ -103,7 +103,7 @@ def _left_on_screen(text: str) -> str:
 
 
 def _diff(block: BlockInfo, room: _Room) -> list[Line]:
-    path = without_escapes(str(block.data.get("path") or ""))
+    path = one_line(without_escapes(str(block.data.get("path") or "")))
     title = [Line(cut(f"± {path}", room.width), LineStyle.BOLD)] if path else []
     lines = without_escapes(block.text).expandtabs(TAB_CELLS).strip("\n").split("\n")
     shown = [

@@ -7,9 +7,14 @@ import re
 #: Characters that change the direction of text.
 TURNING_CHARACTERS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 
+#: Characters without a width that join nothing: with them, two different texts look alike.
+_INVISIBLE = "\u200b\u2060-\u2064\ufeff"
+
 #: Agents' texts are printed and must not control the terminal. Some terminals and programs take
 #: U+2028 and U+2029 for the end of a line, and others do not.
-_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{TURNING_CHARACTERS}]")
+_CONTROL = re.compile(
+    f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{TURNING_CHARACTERS}{_INVISIBLE}]"
+)
 
 #: Line breaks: in a table, text after one would look like a row.
 _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")

@@ -7,7 +7,7 @@ import json
 from rookery.model.tool_inputs import telling
 from rookery.presentation.activity import tool_text
 from rookery.presentation.cells import cut, cut_left
-from rookery.presentation.texts import plain
+from rookery.presentation.texts import one_line, plain
 
 #: Cells for a command, and for a path or another argument without spaces.
 MAX_COMMAND_CELLS, MAX_PATH_CELLS = 80, 60
@@ -39,7 +39,7 @@ def tool_line(tool: str, argument: str, *, problem: str = "", is_full: bool = Fa
     if not is_full:
         argument = _shortened(argument.strip())
     text = " ".join(plain(tool_text(tool, argument)).split())
-    return f"{DENIED_CALL} {text}  ({problem})" if problem else f"{CALL} {text}"
+    return f"{DENIED_CALL} {text}  ({one_line(problem)})" if problem else f"{CALL} {text}"
 
 
 def _shortened(argument: str) -> str:

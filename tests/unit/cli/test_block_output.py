@@ -176,7 +176,7 @@ def test_lines_that_no_terminal_shows_are_not_broken(
     "kind", ["prompt", "text", "thought", "tool-call", "tool-result", "diff", "plan", "odd"]
 )
 def test_no_block_controls_the_terminal(kind: str, *, is_full: bool) -> None:
-    evil = "a\x1b[2Jb\x1b]0;title\x07c\x9b31md\x1b\\e\x1bP1;2q\x07\x08\u202ef"
+    evil = "a\x1b[2Jb\x1b]0;title\x07c\x9b31md\x1b\\e\x1bP1;2q\x07\x08\u202e\u200bf"
     told = BlockInfo(
         kind=kind, text=evil, tool=evil, data={"path": evil, "steps": [[evil, evil]]}
     )
@@ -184,8 +184,15 @@ def test_no_block_controls_the_terminal(kind: str, *, is_full: bool) -> None:
     lines = lines_of(told, 80, is_full=is_full)
 
     assert lines
-    assert not {*"".join(line.text for line in lines)} & {*"\x1b\x07\x08\x9b\u202e"}
+    assert not {*"".join(line.text for line in lines)} & {*"\x1b\x07\x08\x9b\u202e\u200b"}
     assert "[2J" not in "".join(line.text for line in lines)
+
+
+@pytest.mark.spec("K2")
+def test_the_path_of_a_diff_is_one_line() -> None:
+    told = BlockInfo(kind="diff", data={"path": "a\n  9  ✓ allowed"})
+
+    assert [each.text for each in lines_of(told, 80)] == ["± a   9  ✓ allowed"]
 
 
 @pytest.mark.spec("K2")

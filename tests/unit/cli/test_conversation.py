@@ -194,6 +194,19 @@ def test_an_expired_message_is_told_in_the_words_of_the_inbox(
     assert f"❯ Ship it  ({said})" in capsys.readouterr().out
 
 
+@pytest.mark.spec("K2")
+def test_the_error_of_a_call_does_not_control_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    failed = {**call(2, 1, "ls"), "failure": "out\x1b]0;title\x07\x9b2J\u202e\n✓ done"}
+
+    ConversationPrinter().show(read(TurnsInfo, talk(turn(1), tools=(failed,))))
+
+    shown = capsys.readouterr().out
+    assert not {*shown} & {*"\x1b\x07\x9b\u202e"}
+    assert len(shown.splitlines()) == 2
+
+
 def test_a_call_that_failed_does_not_look_like_one_that_succeeded(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
