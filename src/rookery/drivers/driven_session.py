@@ -12,7 +12,7 @@ from signal import SIGKILL
 from msgspec.structs import replace
 
 from rookery.drivers.agent_processes import AgentProcesses
-from rookery.drivers.bounded_inputs import without_deep_values
+from rookery.drivers.bounded_events import bounded_event
 from rookery.drivers.commands import AgentAnswer, AgentPrompt, Start
 from rookery.drivers.driver import (
     AnswerLost,
@@ -147,7 +147,7 @@ class DrivenSession:
         if not events:
             return
         self._note_process()
-        noted = [self._note(event) for event in events]
+        noted = [self._note(bounded_event(event)) for event in events]
         if not isinstance(events[-1], FellSilent):
             self._set_silence_timer()
         self._events.append(*noted)
@@ -164,12 +164,6 @@ class DrivenSession:
             case ToolBegan(call_id):
                 self._tools.add(call_id)
                 self._processes.watch(self._find_pid, lambda: bool(self._tools))
-                return replace(event, input=without_deep_values(event.input))
-            case Asked(input=given):
-                shallow = without_deep_values(given)
-                return (
-                    event if shallow is given else replace(event, input=shallow, is_exact=False)
-                )
             case FileChanged(path, call_id=call_id) if call_id in self._tools:
                 # It may be shown before it is allowed.
                 self._shown_files.setdefault(call_id, []).append(path)

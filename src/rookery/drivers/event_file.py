@@ -164,8 +164,10 @@ class EventReader:
 
 def _whole_lines(file: int, offset: int) -> bytes:
     """Return the next lines; nothing if even the first one is still being written."""
-    lines, end = b"", 0
-    while not end and (more := os.pread(file, _CHUNK_BYTES, offset + len(lines))):
-        lines += more
-        end = lines.rfind(b"\n") + 1
-    return lines[:end]
+    begun: list[bytes] = []  #: of a long line, which is searched once
+    while more := os.pread(file, _CHUNK_BYTES, offset):
+        offset += len(more)
+        if end := more.rfind(b"\n") + 1:
+            return b"".join((*begun, more[:end]))
+        begun.append(more)
+    return b""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rookery.drivers import event_file
 from rookery.drivers.event_file import EventReader, EventWriter
 from rookery.drivers.events import TextAdded, ToolBegan, Up
 
@@ -25,6 +26,17 @@ def test_a_damaged_line_hides_no_other(tmp_path: Path, line: bytes) -> None:
 
     assert [each.event for each in reader.read()] == [Up("it"), TextAdded("hello")]
     assert list(reader.read()) == []
+
+
+@pytest.mark.timeout(30)
+def test_a_long_line_is_read_in_linear_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_file, "_CHUNK_BYTES", 256)
+    path, long = tmp_path / "it.events", TextAdded("a" * 2**24)
+    EventWriter(path).append(Up("it"), long, TextAdded("b"))
+
+    assert [each.event for each in EventReader(path).read()] == [Up("it"), long, TextAdded("b")]
 
 
 def test_half_a_character_is_replaced(tmp_path: Path) -> None:
