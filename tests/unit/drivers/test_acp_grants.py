@@ -9,6 +9,7 @@ import pytest
 
 from rookery.agents.claude.acp import name_tool as claude
 from rookery.agents.codex.acp import name_tool as codex
+from rookery.drivers.acp.files import LocatedFile, ProjectFiles
 from rookery.drivers.acp.grants import Grants
 from rookery.drivers.acp.tools import (
     EDIT,
@@ -28,9 +29,13 @@ def command(tool_input: dict[str, Any], **more: Any) -> AcpCall:  # noqa: ANN401
     return AcpCall("1", kind=EXECUTE, input=tool_input, **more)
 
 
+def new_file(path: str) -> LocatedFile:
+    return LocatedFile(Path(path), None)
+
+
 def granted(call: AcpCall, name_tool: NameTool) -> Grants:
     grants = Grants(PROJECT, name_tool)
-    grants.add(call, name_tool(call))
+    grants.add(grants.read(call, name_tool(call)))
     return grants
 
 
@@ -55,6 +60,7 @@ def test_an_allowed_command_is_granted_once(name_tool: NameTool) -> None:
         {"command": "make", "cwd": "/project/sub"},
         {"command": "make", "env": {"CC": "x"}},
         {"command": ["make"]},
+        {"command": "make", "cwd": "/project\0"},
     ],
 )
 def test_another_line_folder_or_variable_is_not_granted(other: dict[str, Any]) -> None:
@@ -77,9 +83,49 @@ def test_all_changes_that_are_shown_are_granted(name_tool: NameTool) -> None:
     diffs = (FileDiff("/project/a", None, "x"), FileDiff("/project/b", None, "y"))
     grants = granted(AcpCall("1", kind=EDIT, diffs=diffs), name_tool)
 
-    assert grants.take_change(Path("/project/b"), "y")
-    assert not grants.take_change(Path("/project/a"), "another text")
-    assert grants.take_change(Path("/project/a"), "x")
+    assert grants.take_change(new_file("/project/b"), "y")
+    assert not grants.take_change(new_file("/project/a"), "another text")
+    assert grants.take_change(new_file("/project/a"), "x")
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize("name", ["link", "file"])
+def test_a_file_that_is_replaced_while_a_person_decides_is_not_granted(
+    tmp_path: Path, name: str
+) -> None:
+    for each in ("file", "other"):
+        (tmp_path / each).write_text(each)
+    shown, other = tmp_path / name, tmp_path / "other"
+    if name == "link":
+        shown.symlink_to("file")
+    grants, files = Grants(tmp_path, by_kind), ProjectFiles(tmp_path)
+    call = AcpCall("1", kind=EDIT, diffs=(FileDiff(str(shown), "file", "x"),))
+
+    asked = grants.read(call, by_kind(call))
+    shown.unlink()
+    shown.hardlink_to(other) if name == "file" else shown.symlink_to("other")
+    grants.add(asked)
+
+    assert not grants.take_change(files.locate(str(shown)), "x")
+    assert not grants.take_change(files.locate(str(other)), "x")
+
+
+@pytest.mark.spec("D1")
+def test_a_folder_that_is_replaced_while_a_person_decides_is_not_granted(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path)
+    grants = Grants(tmp_path, by_kind)
+    call = command({"command": "make", "cwd": str(tmp_path / "link")})
+
+    shown = grants.read(call, by_kind(call))
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to("other")
+    grants.add(shown)
+
+    other = {"command": "make", "cwd": str(tmp_path / "other")}
+    assert not grants.take_command(asked(other, by_kind))
 
 
 @pytest.mark.spec("D1")
@@ -91,8 +137,8 @@ def test_a_change_that_the_input_does_not_name_is_not_granted() -> None:
 
     grants = granted(call, claude)
 
-    assert grants.take_change(Path("/project/a"), "x")
-    assert not grants.take_change(Path("/project/b"), "y")
+    assert grants.take_change(new_file("/project/a"), "x")
+    assert not grants.take_change(new_file("/project/b"), "y")
 
 
 @pytest.mark.spec("D1")

@@ -114,13 +114,14 @@ class AcpClient:
         call = self._reader.call(tool_call.tool_call_id)
         use = self._name_tool(call)
         basis: Basis = "unasked" if is_unasked(use, self._options.unasked) else "person"
+        shown = self._services.grant_of(call, use)
         answer = await self.asking.ask(use, call, basis=basis)
         if answer is None:
             return withdrawn()
         response = respond(options, answer, use)
         if is_allowing(options, response):
             if basis == "person":  # no rule and no person has decided the others
-                self._services.grant(call, use)
+                self._services.grant(shown)
         else:
             self.stopped_at_refusal = True
             self._reader.refuse(call.call_id)

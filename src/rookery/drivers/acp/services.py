@@ -13,7 +13,7 @@ from acp import RequestError
 
 from rookery.drivers.acp.diffs import unified
 from rookery.drivers.acp.files import OutOfReach, ProjectFiles
-from rookery.drivers.acp.grants import Grants
+from rookery.drivers.acp.grants import Grant, Grants
 from rookery.drivers.acp.options import Service
 from rookery.drivers.acp.questions import TurnQuestions
 from rookery.drivers.acp.terminals import ClientTerminal, TerminalRefused, Terminals
@@ -75,9 +75,13 @@ class Services:
         """Forget what was allowed in the last turn."""
         self._grants.clear()
 
-    def grant(self, call: AcpCall, use: NamedCall) -> None:
+    def grant_of(self, call: AcpCall, use: NamedCall) -> Grant:
+        """Return what a call shows, before it is decided."""
+        return self._grants.read(call, use)
+
+    def grant(self, grant: Grant) -> None:
         """Note that a call was decided and allowed: what it shows is not asked about again."""
-        self._grants.add(call, use)
+        self._grants.add(grant)
 
     def _note_command(self, process: Process) -> None:
         self._report(CommandStarted(process.key))
@@ -120,7 +124,7 @@ class Services:
             diffs=(diff,),
             method=WRITE_FILE,
         )
-        use, is_granted = self._name_tool(call), self._grants.take_change(file.path, content)
+        use, is_granted = self._name_tool(call), self._grants.take_change(file, content)
         await self._decide(call, use, is_granted=is_granted)
         try:
             await self._in_reach(self._files.write, file, content)
