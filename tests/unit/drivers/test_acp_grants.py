@@ -157,4 +157,25 @@ def test_the_rules_see_all_files_of_a_call(
     diffs = (FileDiff("/a", None, "x"), FileDiff("/b", None, "y"))
     call = AcpCall("1", kind=EDIT, input=given, diffs=diffs, paths=("/a", "/c"))
 
-    assert by_kind(call) == NamedCall(EDIT, shown)
+    changes = [{"path": "/a", "content": "x"}, {"path": "/b", "content": "y"}]
+    assert by_kind(call) == NamedCall(EDIT, {**shown, "changes": changes})
+
+
+@pytest.mark.spec("D1", "D2")
+@pytest.mark.parametrize(
+    ("given", "added"),
+    [
+        ({"note": "fix"}, {"content": "x"}),
+        ({"content": "harmless"}, {"changes": [{"path": "/a", "content": "x"}]}),
+        ({"content": "y", "changes": 1}, {"changes_": [{"path": "/a", "content": "x"}]}),
+        ({"content": "x"}, {}),
+        ({"old": "y", "new": "x"}, {"content": "x"}),  # it might change to either
+    ],
+)
+def test_the_input_has_the_change_that_an_answer_is_for(
+    given: dict[str, Any], added: dict[str, Any]
+) -> None:
+    named = {"file_path": "/a", **given}
+    call = AcpCall("1", kind=EDIT, input=named, diffs=(FileDiff("/a", None, "x"),))
+
+    assert by_kind(call).input == {**named, **added}

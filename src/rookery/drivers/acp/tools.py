@@ -69,12 +69,20 @@ NameTool: TypeAlias = Callable[[AcpCall], NamedCall]
 def by_kind(call: AcpCall) -> NamedCall:
     """Name a call by its kind, for an agent about which nothing more is known."""
     tool = call.method or call.kind or OTHER
-    if call.input:
-        return NamedCall(tool, _with_paths(call.input, call))
-    shown: dict[str, Any] = {"title": call.title} if call.title else {}
-    if len(call.diffs) == 1:
-        shown["content"] = call.diffs[0].new
-    return NamedCall(tool, _with_paths(shown, call))
+    shown = dict(call.input) or ({"title": call.title} if call.title else {})
+    return NamedCall(tool, _with_paths(_with_changes(shown, call), call))
+
+
+def _with_changes(shown: Mapping[str, Any], call: AcpCall) -> Mapping[str, Any]:
+    """Return an input that has all changes of a call: an answer is for these only."""
+    if not call.diffs:
+        return shown
+    if len(call.diffs) == 1 and shown.get("content", call.diffs[0].new) == call.diffs[0].new:
+        return {**shown, "content": call.diffs[0].new}
+    name = "changes"
+    while name in shown:  # it must hide no field of the agent
+        name = f"{name}_"
+    return {**shown, name: [{"path": each.path, "content": each.new} for each in call.diffs]}
 
 
 def _with_paths(shown: Mapping[str, Any], call: AcpCall) -> Mapping[str, Any]:
