@@ -25,6 +25,7 @@ from rookery.model.errors import BadInput, CommandRefused, LimitReached, StillWo
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.permissions import Request
+from rookery.model.scopes import Identity
 from rookery.model.sessions import Session
 from rookery.notification_settings import CommandChannelSettings, NotificationSettings
 from rookery.operations.catalog import OPERATIONS
@@ -35,7 +36,7 @@ from rookery.runtimes.driven.host_process import HostSite
 from rookery.startup.components import Parts
 from rookery.store import blocks, notifications, requests, sessions, turns
 from tests.support import scripted_driver
-from tests.support.operations import PERSON
+from tests.support.operations import PERSON, session_caller
 from tests.support.repositories import make_repository
 from tests.support.scripted_driver import NAME, hosting, native_id
 
@@ -70,9 +71,9 @@ class Daemon:
         await self._life.aclose()
         self._life = AsyncExitStack()
 
-    async def ask(self, name: str, /, **given: Any) -> Any:  # noqa: ANN401 - any operation
+    async def ask(self, name: str, by: Identity = PERSON, /, **given: Any) -> Any:  # noqa: ANN401 - any operation
         operation = next(each for each in OPERATIONS if each.name == name)
-        return await ask(self.context, operation, operation.asks(**given), identity=PERSON)
+        return await ask(self.context, operation, operation.asks(**given), identity=by)
 
     async def start(self, prompt: str = "", **given: Any) -> Session:  # noqa: ANN401 - any
         asked = {"agent": "demo", "project": str(self.project), "runtime": "acp", **given}
@@ -457,6 +458,27 @@ async def test_a_start_beyond_the_limit_is_refused_or_waits(daemon: Daemon) -> N
     await daemon.ask("end", session=first.id)
 
     assert await daemon.answers(waiting.id, number=1) == ["two"]
+
+
+@pytest.mark.spec("A10", "K5")
+@pytest.mark.parametrize("limits", [LimitSettings(driven_sessions=1)])
+async def test_a_child_that_waits_does_not_follow_a_link_out_of_its_parents_project(
+    daemon: Daemon,
+) -> None:
+    inside, outside = daemon.project / "sub", daemon.project.with_name("other")
+    inside.mkdir()
+    outside.mkdir()
+    parent = await daemon.start("say: hello")
+    await daemon.answers(parent.id, number=1)
+    start = {"agent": "demo", "project": str(inside), "runtime": "acp", "prompt": "say: hi"}
+    child = await daemon.ask("start", session_caller(parent.id), queue=True, **start)
+    inside.rmdir()
+    inside.symlink_to(outside)
+
+    await daemon.ask("end", session=parent.id)
+
+    now = await daemon.until(child.id, Status.FAILED, Activity.IDLE)
+    assert now.reason.endswith(f"{inside} has become a link to {outside}.")
 
 
 @pytest.mark.spec("A10")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
 
+from rookery.model.errors import ProjectUnknown
 from rookery.model.sessions import Badge, NativeId, Session, program_name
 from rookery.model.variables import SESSION_VARIABLE
 from rookery.ports.agent import Agent, LaunchSpec
@@ -34,6 +36,18 @@ class LaunchContext:
     restore_hooks: Callable[[], Awaitable[None]] | None = None
 
 
+def _check_folder(session: Session) -> None:
+    """Raise ``ProjectUnknown`` if a child's folder is not the one that was accepted.
+
+    A start may wait for long, and a link would lead it out of its parent's project.
+    """
+    accepted = session.project_path
+    if session.parent is None or session.workspace or not accepted:
+        return
+    if (now := os.path.realpath(accepted)) != accepted:
+        raise ProjectUnknown(f"{accepted} has become a link to {now}.")
+
+
 @dataclass(frozen=True, slots=True)
 class Launcher:
     database: Database
@@ -48,6 +62,8 @@ class Launcher:
         if existing := await self._find(session):
             await self.runtime.adopt(session.id, agent, existing.handle)
             return existing
+
+        _check_folder(session)
 
         def prepare(db: Connection) -> tuple[Badge, dict[str, Any]]:
             badge = tokens.give_badge(db, session.id, at=self.clock.now())
