@@ -51,6 +51,11 @@ class GitFolder:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
+    def write_oddly_named(self, text: str = "work\n") -> str:
+        """Write a file whose name is not UTF-8, and return the name as it is shown."""
+        Path(os.fsdecode(bytes(self.path) + b"/caf\xe9")).write_text(text)
+        return "caf\\xe9"
+
     def commit(self, name: str, text: str, message: str = "change") -> str:
         """Commit a file; return the commit."""
         self.write(name, text)

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 from rookery.model.errors import CommandRefused, GitFailed, LandingConflict
 from rookery.workspaces.git import Repository
+from rookery.workspaces.inspection import as_text
 
 #: Conflicting files that an error names.
 MAX_NAMED_CONFLICTS = 20
@@ -143,7 +144,7 @@ async def merged_tree(repository: Repository, ours: str, theirs: str) -> str:
         raise
     tree, *files = [os.fsdecode(each) for each in merged.stdout.split(b"\0") if each]
     if merged.status:
-        names = list(dict.fromkeys(files))
+        names = [as_text(each) for each in dict.fromkeys(files)]
         shown = ", ".join(names[:MAX_NAMED_CONFLICTS])
         more = len(names) - MAX_NAMED_CONFLICTS
         raise LandingConflict(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rookery.model.errors import CommandRefused
@@ -12,7 +12,7 @@ from rookery.model.workspaces import Workspace
 from rookery.workspaces.commits import copied_index
 from rookery.workspaces.filtered_files import mark_unchanged_files
 from rookery.workspaces.git import Git, GitPlace, Repository
-from rookery.workspaces.inspection import base_tip, open_worktree
+from rookery.workspaces.inspection import as_text, base_tip, open_worktree
 from rookery.workspaces.losses import find_landed_commit
 
 #: Bytes of a difference that are returned; the rest is for git itself.
@@ -62,7 +62,7 @@ async def worktree_difference(git: Git, workspace: Workspace, *, with_text: bool
     base = DiffBase(
         name=workspace.base or "its first commit",
         commit=commit,
-        branch=await repository.find("symbolic-ref", "--quiet", "--short", "HEAD"),
+        branch=as_text(await repository.find("symbolic-ref", "--quiet", "--short", "HEAD")),
         commits=int(await repository.text("rev-list", "--count", f"{commit}..HEAD")),
     )
     return await _difference(repository, base, with_text=with_text)
@@ -77,7 +77,7 @@ async def folder_difference(git: Git, folder: Path, *, with_text: bool) -> Diffe
     base = DiffBase(
         name="HEAD" if commit else "nothing",
         commit=commit or await repository.text("hash-object", "-t", "tree", os.devnull),
-        branch=await repository.find("symbolic-ref", "--quiet", "--short", "HEAD"),
+        branch=as_text(await repository.find("symbolic-ref", "--quiet", "--short", "HEAD")),
     )
     return await _difference(repository, base, with_text=with_text)
 
@@ -95,6 +95,7 @@ async def _difference(repository: Repository, base: DiffBase, *, with_text: bool
         if await mark_unchanged_files(repository, [each.path for each in files], variables):
             counted = await repository.run(*diff, "--numstat", "-z", variables=variables)
             files = list(_read_counts(counted.stdout.split(b"\0"), untracked))
+        files = [replace(each, path=as_text(each.path)) for each in files]
         if not with_text:
             return Difference(base, files, "", is_cut=False)
         shown = await repository.run(*diff, variables=variables, max_bytes=MAX_DIFF_BYTES)

@@ -199,8 +199,16 @@ def is_copied(path: str, copied: Iterable[str]) -> bool:
     return any(path == each or path.startswith(f"{each.rstrip('/')}/") for each in copied)
 
 
+def as_text(name: str) -> str:
+    """Return the name of a file or branch with bytes that are not UTF-8 escaped.
+
+    Neither JSON nor SQLite takes a name as ``os.fsdecode`` returns it.
+    """
+    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
 def file_list(paths: Sequence[str]) -> str:
     """Return the first files by name, and the number of the others."""
-    shown = ", ".join(paths[:MAX_NAMED_FILES])
+    shown = ", ".join(map(as_text, paths[:MAX_NAMED_FILES]))
     more = len(paths) - MAX_NAMED_FILES
     return f"{shown} and {more} more" if more > 0 else shown

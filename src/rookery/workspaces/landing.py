@@ -25,6 +25,7 @@ from rookery.workspaces.commits import Merging, adds_nothing, commit_worktree
 from rookery.workspaces.git import Git, GitPlace, Repository
 from rookery.workspaces.inspection import (
     UncommittedFile,
+    as_text,
     file_list,
     find_git_dir,
     find_unfinished_operation,
@@ -86,7 +87,8 @@ class Landing:
     @property
     def committed(self) -> tuple[str, ...]:
         """The files that are committed first."""
-        return self.changes.files if self.tip != self.previous_tip else ()
+        files = self.changes.files if self.tip != self.previous_tip else ()
+        return tuple(map(as_text, files))
 
 
 async def prepare(git: Git, workspace: Workspace, request: LandRequest) -> Landing:
@@ -160,7 +162,7 @@ async def _require_branch(
 ) -> None:
     current = await worktree.find("symbolic-ref", "--quiet", "--short", "HEAD")
     if current != workspace.branch:
-        where = f"the branch {current}" if current else "a detached HEAD"
+        where = f"the branch {as_text(current)}" if current else "a detached HEAD"
         raise CommandRefused(
             f"The worktree of {request.name} is on {where} and not on {workspace.branch}."
             " Check that out there first."

@@ -41,6 +41,16 @@ async def seen(workshop: Workshop, *, with_text: bool = True) -> Difference:
 
 
 @pytest.mark.spec("L2")
+async def test_a_name_that_is_not_utf_8_is_shown_with_its_bytes(workshop: Workshop) -> None:
+    tree = await made(workshop)
+    name = tree.write_oddly_named()
+
+    found = await seen(workshop)
+
+    assert [(each.path, each.added) for each in found.files] == [(name, 1)]
+
+
+@pytest.mark.spec("L2")
 async def test_committed_staged_unstaged_and_untracked_changes_are_shown(
     workshop: Workshop,
 ) -> None:

@@ -50,6 +50,35 @@ async def land(workshop: Workshop, **request: object) -> Landing:
     return prepared
 
 
+@pytest.mark.spec("L3")
+async def test_a_file_whose_name_is_not_utf_8_lands(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    name = tree.write_oddly_named()
+
+    with pytest.raises(CommandRefused, match=re.escape(name)):
+        await prepare(workshop)
+    landed = await land(workshop, commit_message="Add it")
+
+    assert landed.committed == (name,)
+    assert landed.new == workshop.repository.git("rev-parse", "main")
+
+
+@pytest.mark.spec("L3")
+async def test_a_conflict_names_files_whose_names_are_not_utf_8(
+    workshop: Workshop, tree: GitFolder
+) -> None:
+    for folder, text in ((tree, "ours\n"), (workshop.repository, "theirs\n")):
+        name = folder.write_oddly_named(text)
+        folder.git("add", "--all")
+        folder.git("commit", "--quiet", "--message", "add it")
+
+    with pytest.raises(LandingConflict, match=re.escape(name)) as conflict:
+        await prepare(workshop)
+
+    assert conflict.value.details["files"] == name
+
+
 def commits_of(workshop: Workshop, *branches: str) -> list[str]:
     return [workshop.repository.git("rev-parse", each) for each in branches]
 

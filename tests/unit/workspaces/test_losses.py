@@ -77,6 +77,18 @@ async def test_a_worktree_that_git_does_not_know_any_more_is_kept(
 
 
 @pytest.mark.spec("L3")
+async def test_a_worktree_is_kept_for_a_file_whose_name_is_not_utf_8(
+    workshop: Workshop,
+) -> None:
+    async with workshop.kept():
+        tree = await workshop.make("fix")
+        name = tree.write_oddly_named()
+        kept = await workshop.end("fix")
+
+    assert (kept.state, kept.reason) == (WorkspaceState.KEPT, f"{name} not committed")
+
+
+@pytest.mark.spec("L3")
 async def test_an_empty_folder_that_git_does_not_know_is_removed(workshop: Workshop) -> None:
     async with workshop.kept():
         tree = await workshop.make("fix")
