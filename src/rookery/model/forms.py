@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,9 @@ YES, NO = "Accept", "Decline"
 
 #: Characters of a question or an option.
 MAX_TEXT_CHARACTERS = 2_000
+
+#: Characters of the label of a field, and of its name, which tells it from one with that label.
+MAX_LABEL_CHARACTERS, MAX_NAME_CHARACTERS = 1_000, 200
 
 _TRUE = frozenset({"true", "yes", "y", "1", "on"})
 
@@ -56,13 +60,27 @@ class Form:
         return self.message[:MAX_TEXT_CHARACTERS]
 
     def _asked(self) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-        """Yield each field with its question; a form with one field asks only its message."""
+        """Yield each field with its question; a form with one field asks only its message.
+
+        Answers are found by their question, so no two fields have the same.
+        """
         fields = self._fields()
         asked = {name: each for name, each in fields.items() if not self._is_other(name)}
-        for name, each in asked.items():
-            about = str(each.get("description") or each.get("title") or name)
-            text = self.message if len(asked) == 1 else f"{self.message} {about}"
-            yield text[:MAX_TEXT_CHARACTERS], name, each
+        labels = {name: _label(name, each) for name, each in asked.items()}
+        uses, taken = Counter(labels.values()), set[str]()
+        for number, (name, each) in enumerate(asked.items(), 1):
+            label = labels[name]
+            if uses[label] > 1:
+                label = f"{label} ({name[:MAX_NAME_CHARACTERS]})"
+            while label in taken:  # the label of another field may look like that
+                label = f"{label} ({number})"
+            taken.add(label)
+            yield self._text if len(asked) == 1 else self._question(label), name, each
+
+    def _question(self, label: str) -> str:
+        """Return the message with the label of a field; of the two, the message is cut."""
+        room = max(MAX_TEXT_CHARACTERS - len(label) - 1, 0)
+        return f"{self.message[:room]} {label}"
 
     def _fields(self) -> Mapping[str, Mapping[str, Any]]:
         match self.schema:
@@ -90,6 +108,10 @@ class Form:
         chosen = [options[each] for each in given if each in options]
         values: dict[str, object] = {beside: ", ".join(free)}
         return {name: _value(about, chosen), **values} if chosen else values
+
+
+def _label(name: str, entry: Mapping[str, Any]) -> str:
+    return str(entry.get("description") or entry.get("title") or name)[:MAX_LABEL_CHARACTERS]
 
 
 def _question(text: str, about: Mapping[str, Any]) -> Question:

@@ -17,7 +17,7 @@ from rookery.drivers.bounded_events import (
 from rookery.drivers.commands import Start
 from rookery.drivers.driven_session import DrivenSession
 from rookery.drivers.event_file import EventReader, EventWriter
-from rookery.drivers.events import Asked, TextAdded, ThoughtAdded, ToolBegan, TurnOver
+from rookery.drivers.events import Asked, Event, TextAdded, ThoughtAdded, ToolBegan, TurnOver
 from rookery.model.short_texts import shortened
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("D1")]
@@ -61,7 +61,7 @@ async def test_a_session_stores_events_of_a_limited_size(tmp_path: Path) -> None
     start = Start("s", "scripted", (), {}, str(tmp_path), {})
     session = DrivenSession(start, EventWriter(path), lambda: None)
     given = {"command": much}
-    large = [TextAdded(much), ThoughtAdded(much), TurnOver(much)]
+    large: list[Event] = [TextAdded(much), ThoughtAdded(much), TurnOver(much)]
 
     session.report(*large, ToolBegan("1", "Bash", given), Asked("1", "Bash", given))
     session.report(Asked("2", "Bash", {"command": "ls"}))

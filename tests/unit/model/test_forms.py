@@ -6,7 +6,7 @@ import pytest
 
 from rookery.drivers.commands import AgentAnswer
 from rookery.drivers.form_answers import form_action
-from rookery.model.forms import Form
+from rookery.model.forms import MAX_TEXT_CHARACTERS, Form
 from rookery.model.permissions import Question
 
 #: As the ACP adapter of Claude Code asks: each choice has a field for free text beside it.
@@ -59,6 +59,28 @@ def test_answers_become_the_values_that_the_form_expects(
     answers: dict[str, tuple[str, ...]], values: dict[str, object] | None
 ) -> None:
     assert FORM.completed(answers) == values
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize(
+    ("message", "labels"),
+    [
+        ("Deploy.", {"a": "Same?", "b": "Same?"}),
+        ("Deploy.", {"a": "Same?", "b": "Same?", "c": "Same? (a)"}),
+        ("Deploy.", {"c": "Same? (a)", "a": "Same?", "b": "Same?"}),
+        ("Deploy.", {"a" * 300: "Same?", "a" * 300 + "b": "Same?"}),
+        ("Long. " * 1_000, {"branch": "Branch", "delete": "Delete?"}),
+        ("Deploy.", {"a": "x" * 3_000, "b": "x" * 3_000}),
+    ],
+)
+def test_each_answer_is_for_one_field(message: str, labels: dict[str, str]) -> None:
+    fields = {name: {"type": "string", "title": label} for name, label in labels.items()}
+    form = Form(message, {"type": "object", "properties": fields})
+
+    answers = {each.text: (f"{n}",) for n, each in enumerate(form.questions)}
+
+    assert form.completed(answers) == {name: f"{n}" for n, name in enumerate(labels)}
+    assert all(len(each.text) <= MAX_TEXT_CHARACTERS for each in form.questions)
 
 
 def test_named_values_are_shown_by_their_names() -> None:
