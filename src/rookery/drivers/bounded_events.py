@@ -8,7 +8,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rookery.drivers.events import Asked, Event, TextAdded, ThoughtAdded, ToolBegan, TurnOver
+from rookery.drivers.events import (
+    Asked,
+    Event,
+    TextAdded,
+    ThoughtAdded,
+    ToolBegan,
+    TurnOver,
+    Used,
+)
 from rookery.model.short_texts import shortened
 
 #: Levels of lists and objects in an input, as in the payload of a hook. Pydantic writes no more
@@ -22,6 +30,9 @@ MAX_DECIDED_CHARACTERS, MAX_SHOWN_CHARACTERS = 8 * 2**20, 2**18
 #: Characters of each field of an input that is longer than that.
 MAX_FIELD_CHARACTERS = 2_000
 
+
+#: The largest number of tokens that is believed: the sum of many must fit into the database.
+MAX_TOKENS = 10**12
 
 #: Characters of a text, such as the answer of a turn.
 MAX_TEXT_CHARACTERS = 8 * 2**20
@@ -40,6 +51,13 @@ def bounded_event(event: Event) -> Event:
         case Asked(input=given):
             kept = bounded_input(given, MAX_DECIDED_CHARACTERS)
             return event if kept is given else replace(event, input=kept, is_exact=False)
+        case Used():
+            names = ("input_tokens", "output_tokens", "context")
+            counts = {name: getattr(event, name) for name in names}
+            if all(0 <= each <= MAX_TOKENS for each in counts.values()):
+                return event
+            believed = {name: min(max(each, 0), MAX_TOKENS) for name, each in counts.items()}
+            return replace(event, **believed)
         case _:
             return event
 

@@ -11,13 +11,23 @@ from rookery.drivers.bounded_events import (
     MAX_FIELD_CHARACTERS,
     MAX_NESTING,
     MAX_TEXT_CHARACTERS,
+    MAX_TOKENS,
+    bounded_event,
     bounded_input,
     without_deep_values,
 )
 from rookery.drivers.commands import Start
 from rookery.drivers.driven_session import DrivenSession
 from rookery.drivers.event_file import EventReader, EventWriter
-from rookery.drivers.events import Asked, Event, TextAdded, ThoughtAdded, ToolBegan, TurnOver
+from rookery.drivers.events import (
+    Asked,
+    Event,
+    TextAdded,
+    ThoughtAdded,
+    ToolBegan,
+    TurnOver,
+    Used,
+)
 from rookery.model.short_texts import shortened
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("D1")]
@@ -73,3 +83,11 @@ async def test_a_session_stores_events_of_a_limited_size(tmp_path: Path) -> None
     assert began == ToolBegan("1", "Bash", cut)
     assert asked == Asked("1", "Bash", cut, is_exact=False)
     assert other == Asked("2", "Bash", {"command": "ls"})
+
+
+@pytest.mark.spec("G6")
+def test_no_more_tokens_are_believed_than_can_be_counted() -> None:
+    usual = Used(100, 20, context=5_000)
+
+    assert bounded_event(usual) is usual
+    assert bounded_event(Used(2**62, 2**70, 1, context=-1)) == Used(MAX_TOKENS, MAX_TOKENS, 1)
