@@ -76,6 +76,12 @@ def _ending(fact: Fact) -> tuple[str, str]:
             return "answered", ""
 
 
+def _can_show_dialog(db: Connection, request: RequestId) -> bool:
+    """Return whether a request may have been answered in a terminal."""
+    session = sessions.get(db, requests.get(db, request).session)
+    return not (session.is_driven or waits_before_tool(db, request))
+
+
 def settle_in_terminal(
     db: Connection, request: RequestId, *, at: datetime, decision: str, reason: str
 ) -> bool:
@@ -83,8 +89,7 @@ def settle_in_terminal(
     by = TERMINAL if decision else SESSION
     if interrupter := interrupted_by(db, request):
         decision, by, reason = "", interrupter, f"interrupted by {interrupter}"
-    elif decision in _AT_THE_KEYBOARD and waits_before_tool(db, request):
-        # No dialog was shown yet, so it cannot have been answered in the terminal.
+    elif decision in _AT_THE_KEYBOARD and not _can_show_dialog(db, request):
         decision, by, reason = "", NO_ANSWER, UNANSWERED
     why = reason or "answered in the terminal"
     if not requests.settle(db, request, Verdict(Outcome.GONE, by, why), at=at):

@@ -409,6 +409,17 @@ def test_a_request_with_deeply_nested_input_can_be_answered(remote: Bench) -> No
 
 
 @pytest.mark.spec("D4")
+def test_a_session_without_a_terminal_is_not_answered_in_one(remote: Bench) -> None:
+    remote.db.execute("update sessions set runtime = 'acp'")
+    request = remote.ask()
+
+    remote.journal.append(remote.db, TurnEnded(WORKER, "done"))
+
+    (kept,) = audit.decided(remote.db, limit=9)
+    assert (kept.request, kept.decision, kept.by) == (request, "gone", "no answer")
+
+
+@pytest.mark.spec("D4")
 def test_an_answer_at_the_keyboard_is_in_the_audit(remote: Bench) -> None:
     request = remote.ask()
     used = facts.ToolUsed(WORKER, "Bash", LIST.digest)
