@@ -97,7 +97,7 @@ def _run(site: HostSite) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Isolated: files in the working directory must not be imported as modules.
     program = [sys.executable, "-I", "-m", _MODULE]
-    files = map(str, (site.socket, site.events, site.key, site.record))
+    files = map(str, (site.socket, site.events, site.key, site.record, site.log))
     with site.log.open("ab") as log:
         subprocess.run(
             [*program, *files],
