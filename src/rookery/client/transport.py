@@ -16,11 +16,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import quote, urlencode
 
+from rookery.client.request_paths import path_of, query_string
 from rookery.model.errors import (
     Answered,
-    BadInput,
     HomeUnusable,
     NotRunning,
     TimedOut,
@@ -92,7 +91,7 @@ class Client:
         """Send a GET request. The daemon may hold it for ``timeout`` seconds (long polling)."""
         if timeout:
             query["timeout"] = timeout
-        target = f"{_path(path)}?{_query_string(query)}"
+        target = f"{path_of(path)}?{query_string(query)}"
         return self._ask("GET", target, None, self.timeout_s + timeout)
 
     def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
@@ -105,7 +104,7 @@ class Client:
         key = "" if path[-1] in _UNREPEATABLE else os.urandom(16).hex()
         unknown = "The command may have been executed."
         try:
-            return self._ask_twice(_path(path), body, key)
+            return self._ask_twice(path_of(path), body, key)
         except ConnectionLost as error:
             advice = "Check first, and repeat it only if it was not."
             raise ConnectionLost(f"{error.args[0]} {unknown} {advice}") from error
@@ -156,7 +155,7 @@ class Client:
     @contextmanager
     def opened(self, *path: str, **query: object) -> Iterator[OpenStream]:
         """Open a stream that another thread may close."""
-        target = f"{_path(path)}?{_query_string(query)}"
+        target = f"{path_of(path)}?{query_string(query)}"
         with self._connected() as connection:
             yield OpenStream(connection, self._head("GET", target, 0))
 
@@ -215,13 +214,6 @@ class Client:
         return b"".join(parts)
 
 
-def _path(segments: tuple[str, ...]) -> str:
-    if not all(each.strip() for each in segments):
-        raise BadInput("a name or an id must not be empty.")
-    with _utf8_only():
-        return "/v1/" + "/".join(quote(each, safe="") for each in segments)
-
-
 def _where_to_look(path: tuple[str, ...]) -> str:
     """Return the command that shows whether the daemon executed a request."""
     match path:
@@ -235,30 +227,6 @@ def _where_to_look(path: tuple[str, ...]) -> str:
             return "rookery ls --all"
         case _:
             return "rookery status"
-
-
-def _query_string(query: Mapping[str, object]) -> str:
-    """Return a query string; a tuple is written as a repeated parameter."""
-    several = {
-        name: value if isinstance(value, tuple) else (value,) for name, value in query.items()
-    }
-    with _utf8_only():
-        return urlencode(
-            [(name, _query_value(each)) for name, values in several.items() for each in values]
-        )
-
-
-@contextmanager
-def _utf8_only() -> Iterator[None]:
-    """Raise ``BadInput`` for an argument of the command line that is not UTF-8."""
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        raise BadInput(f"{error.object!r} is not valid UTF-8 text.") from error
-
-
-def _query_value(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _connection_lost() -> ConnectionLost:

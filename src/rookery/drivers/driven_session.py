@@ -41,8 +41,8 @@ from rookery.drivers.events import (
     Up,
     Used,
 )
+from rookery.drivers.session_ends import after_error, after_only_turn, over_budget
 from rookery.drivers.task_set import TaskSet
-from rookery.model.money import in_dollars
 from rookery.processes import Process
 from rookery.supervise import outcome_of
 
@@ -101,7 +101,7 @@ class DrivenSession:
         except asyncio.CancelledError:
             ended = Ended("failed", "it was stopped by force")
         else:
-            ended = outcome if isinstance(outcome, Ended) else self._failure(outcome)
+            ended = outcome if isinstance(outcome, Ended) else after_error(outcome, self.start)
         for future in self._open.values():
             future.cancel()
         self._processes.stop_watching()
@@ -128,12 +128,6 @@ class DrivenSession:
             self._process = pid
             process = Process.of(pid)
             self._events.append(ProcessStarted(pid, process.key if process else ""))
-
-    def _failure(self, error: Exception) -> Ended:
-        if isinstance(error, DriverError | OSError):
-            return Ended("failed", str(error))
-        _log.error("The driver of session %s failed.", self.start.session, exc_info=error)
-        return Ended("failed", f"its driver failed: {type(error).__name__}: {error}")
 
     @property
     def _launch(self) -> DriverLaunch:
@@ -200,9 +194,7 @@ class DrivenSession:
         self._spent += cost
         budget = self.start.budget
         if budget is not None and self._spent >= budget and self._ending is None:
-            spent, limit = in_dollars(self._spent), in_dollars(budget)
-            reason = f"its budget of {limit:g} USD is used up: it has used {spent:.2f} USD"
-            self._ending = Ended("failed", reason, is_over_budget=True)
+            self._ending = over_budget(self._spent, budget)
             self._tasks.begin(self._abort())
 
     def _fail_unstored(self, problem: str) -> None:
@@ -213,10 +205,7 @@ class DrivenSession:
 
     def _end_after_turn(self, turn: TurnOver) -> None:
         if self.start.is_single_turn and self._ending is None:
-            if turn.how == "finished":
-                self._ending = Ended("completed", "its only turn is over")
-            else:
-                self._ending = Ended("failed", turn.reason or f"its turn was {turn.how}")
+            self._ending = after_only_turn(turn)
             self._tasks.begin(self.close())
 
     async def _abort(self) -> None:

@@ -24,7 +24,7 @@ from rookery.model.sessions import (
 from rookery.model.workspaces import SessionWorkspace
 from rookery.sessions.commands import MessageSender, write
 from rookery.sessions.start_plans import StartPlan, StartRequest
-from rookery.store import session_bindings, sessions, workspaces
+from rookery.store import driven_places, session_bindings, sessions, workspaces
 from rookery.store.journal import Journal
 from rookery.store.session_lookup import TakenNames
 
@@ -58,7 +58,7 @@ def _has_place(db: Connection, plan: StartPlan) -> bool:
         if sessions.count_live(db, TMUX) >= plan.limit:
             raise LimitReached(f"{plan.limit}. End one, or raise limits.tmux_sessions.")
         return True
-    has_place = sessions.count_driven(db) < plan.limit
+    has_place = driven_places.count(db) < plan.limit
     if not has_place and not plan.start.driving.queue:
         raise LimitReached(
             f"{plan.limit} driven sessions. End one, raise limits.driven_sessions, or let it"

@@ -37,7 +37,7 @@ from rookery.ports.clock import Clock
 from rookery.ports.runtime import HeldProgram, Runtime, StopMethod
 from rookery.sessions import record_end
 from rookery.sessions.launching import Launcher
-from rookery.store import sessions, wait_for_change, workspaces
+from rookery.store import driven_places, sessions, wait_for_change, workspaces
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.supervise import Reconciler, SupervisedStep
@@ -200,10 +200,7 @@ class Supervisor:
         limit = self.driven_limit
 
         def is_full(db: Connection) -> bool:
-            if sessions.has_runtime(db, session.id):
-                return False
-            before = sessions.count_earlier_starts(db, session.id)
-            return sessions.count_driven(db, launched=True) + before >= limit
+            return driven_places.must_wait(db, session.id, limit=limit)
 
         def take_place(db: Connection) -> bool:
             # In one transaction: other starts may have seen the same free place.

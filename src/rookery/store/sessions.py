@@ -14,7 +14,7 @@ import msgspec
 
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
-from rookery.model.sessions import HEADLESS, NOT_DRIVEN, OBSERVED, Session
+from rookery.model.sessions import HEADLESS, OBSERVED, Session
 from rookery.ports.runtime import HeldProgram, RuntimeHandle
 from rookery.ports.terminal import TerminalAddress
 from rookery.store import relays, session_days
@@ -102,28 +102,6 @@ def count_live(db: Connection, runtime: str) -> int:
     """Count the live sessions of a runtime."""
     query = f"select count(*) from sessions where {LIVE} and runtime = ?"
     return int(db.execute(query, (runtime,)).fetchone()[0])
-
-
-def count_driven(db: Connection, *, launched: bool = False) -> int:
-    """Count the live driven sessions, or only those that have been launched."""
-    marks = ", ".join("?" for _ in NOT_DRIVEN)
-    query = f"select count(*) from sessions where {LIVE} and runtime not in ({marks})"
-    if launched:
-        query += " and is_held"
-    return int(db.execute(query, NOT_DRIVEN).fetchone()[0])
-
-
-def count_earlier_starts(db: Connection, session: SessionId) -> int:
-    """Count the driven sessions that were requested before this one and wait for a place."""
-    marks = ", ".join("?" for _ in NOT_DRIVEN)
-    query = (
-        f"select count(*) from sessions where {LIVE} and runtime not in ({marks})"
-        " and status = 'starting' and not is_held"
-        " and (created_at, id) < (select created_at, id from sessions where id = ?)"
-        " and not exists (select 1 from workspaces"
-        " where session = sessions.id and state = 'requested')"
-    )
-    return int(db.execute(query, (*NOT_DRIVEN, session)).fetchone()[0])
 
 
 def names_of_others(db: Connection, session: SessionId) -> list[str]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from sqlite3 import Connection
 
+from rookery.hook_protocol import Hook
 from rookery.model.errors import HookUnreadable
-from rookery.model.facts import SessionId
+from rookery.model.facts import Fact, SessionId, TurnStarted
+from rookery.model.permissions import Call
 from rookery.model.sessions import Sender, Session
+from rookery.ports.agent import HookDialect
 from rookery.processes.lineage import START_TIMES_COMPARABLE
 from rookery.sessions import adopt, record_end
 from rookery.sessions.adopt import Arrival
@@ -215,3 +219,21 @@ def _may_be_spooled_by(process: str, caller: HookCaller) -> bool:
     if process in named_processes or not START_TIMES_COMPARABLE:
         return True
     return not named_processes and not caller.sees_running(process)
+
+
+def continues_after_end(
+    sending: Sending, hook: Hook, hooks: HookDialect, call: Call | None
+) -> bool:
+    """Return whether a live agent makes a call or starts a turn after its session has ended.
+
+    A session can end while its agent runs: it expired because no report came for long, or a
+    backup was restored. Other events, such as a stop at the same time as the exit, still belong
+    to the ended session.
+    """
+    if sending.is_live or hook.pid is None:
+        return False
+    return call is not None or is_prompt(hooks.read(hook.payload, sending.session))
+
+
+def is_prompt(facts: Iterable[Fact]) -> bool:
+    return any(isinstance(fact, TurnStarted) and not fact.resumes for fact in facts)

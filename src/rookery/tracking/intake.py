@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -44,7 +44,13 @@ from rookery.tracking import stop_hooks
 from rookery.tracking.hook_answers import HookAnswers
 from rookery.tracking.hook_callers import write_informed
 from rookery.tracking.hook_reader import HookContent, HookReader, agent_of, dialect_of
-from rookery.tracking.hook_senders import HookSenders, ends_conversation_already_left, identify
+from rookery.tracking.hook_senders import (
+    HookSenders,
+    continues_after_end,
+    ends_conversation_already_left,
+    identify,
+    is_prompt,
+)
 from rookery.tracking.prices import Prices, with_estimate
 from rookery.tracking.real_folders import FolderResolver
 from rookery.tracking.transcript_reader import TranscriptReader
@@ -128,7 +134,7 @@ class Intake:
             if ends_conversation_already_left(db, sender, caller):
                 return Pass()
             sending = self._senders.resolve(db, sender, caller, at)
-            if _continues_after_end(sending, hook, hooks, call):
+            if continues_after_end(sending, hook, hooks, call):
                 sending = self._senders.register_continuation(db, sending, sender, caller, at)
             session = sending.session
             self._learn(db, sending, sender)
@@ -147,7 +153,7 @@ class Intake:
             self._bring_up(db, sending)
             ruling = self._consider(db, hooks, hook, session, call)
             evidence.note_state(db, session, "hook", at=at, detail=sender.event)
-            return self._context(db, session) if _is_prompt(told) else ruling
+            return self._context(db, session) if is_prompt(told) else ruling
 
         return take_in
 
@@ -283,21 +289,3 @@ class Intake:
         # The facts of this call may have done so already.
         if was_starting and senders.get(db, sending.session).is_starting:
             self.journal.append(db, SessionFound(sending.session))
-
-
-def _continues_after_end(
-    sending: Sending, hook: Hook, hooks: HookDialect, call: Call | None
-) -> bool:
-    """Return whether a live agent makes a call or starts a turn after its session has ended.
-
-    A session can end while its agent runs: it expired because no report came for long, or a
-    backup was restored. Other events, such as a stop at the same time as the exit, still belong
-    to the ended session.
-    """
-    if sending.is_live or hook.pid is None:
-        return False
-    return call is not None or _is_prompt(hooks.read(hook.payload, sending.session))
-
-
-def _is_prompt(facts: Iterable[Fact]) -> bool:
-    return any(isinstance(fact, TurnStarted) and not fact.resumes for fact in facts)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
+from rookery.agents.opencode.driver.tool_results import read_end
 from rookery.drivers.events import (
     Asked,
     Event,
-    FileChanged,
     Noticed,
     PlanChanged,
     PromptTaken,
@@ -21,7 +21,6 @@ from rookery.drivers.events import (
     Used,
 )
 from rookery.drivers.json_fields import Fields, fields_of
-from rookery.drivers.result_texts import bounded
 from rookery.model.money import in_micro_dollars
 
 #: The tool that asks the user questions.
@@ -179,7 +178,7 @@ class OpenCodeEvents:
             yield began
         if state["status"] in {"completed", "error"}:
             self._finished.add(call)
-            yield from _ended(self._calls[call], state, self._diffs.pop(call, ""))
+            yield from read_end(self._calls[call], state, self._diffs.pop(call, ""))
 
     def _subagent_part(self, session: str, properties: Fields) -> Iterator[Event]:
         """Yield the tool calls of a subagent, and what it used.
@@ -283,21 +282,6 @@ class OpenCodeEvents:
         """Yield the end of a turn that the end of the program cuts off."""
         if self.is_in_turn:
             yield self._over(how)
-
-
-def _ended(began: ToolBegan, state: Fields, asked_diff: str) -> Iterator[Event]:
-    """Yield the end of a tool call, and the file change from its result or its request."""
-    if state["status"] == "error":
-        result = bounded(str(state.get("error") or ""))
-        yield ToolEnded(began.call_id, began.tool, result, failed=True)
-        return
-    details = fields_of(state.get("metadata"))
-    path, diff = began.input.get("filePath"), details.get("diff") or asked_diff
-    if isinstance(path, str) and isinstance(diff, str) and diff:
-        yield FileChanged(path, bounded(diff), began.call_id)
-    code = details.get("exit")
-    failed = isinstance(code, int) and code != 0
-    yield ToolEnded(began.call_id, began.tool, bounded(str(state.get("output") or "")), failed)
 
 
 def error_text(error: object) -> str:

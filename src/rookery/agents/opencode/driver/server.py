@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import secrets
 import signal
 from collections.abc import AsyncIterator, Mapping
@@ -20,6 +19,7 @@ import httpx2
 
 from rookery.agents.opencode.driver.events import OpenCodeEvents
 from rookery.agents.opencode.driver.interrupt_gate import InterruptGate
+from rookery.agents.opencode.driver.server_output import drain, read_address
 from rookery.drivers.commands import AgentAnswer
 from rookery.drivers.driver import AnswerLost, DriverContext, DriverError, DriverLaunch
 from rookery.drivers.events import Asked, Ended, TurnOver, Up
@@ -39,7 +39,6 @@ END_TIMEOUT_S = 0.5
 #: Seconds after which a prompt that the server has accepted counts as taken.
 ECHO_TIMEOUT_S = 3.0
 
-_ADDRESS = re.compile(rb"listening on (http://127\.0\.0\.1:\d+)\s*$")
 
 _ASKING = frozenset({"permission.asked", "question.asked"})
 _SETTLED = frozenset({"permission.replied", "question.replied", "question.rejected"})
@@ -108,8 +107,8 @@ class OpenCodeDriver:
             self._context.report(event)
 
     async def _work(self, process: ServerProcess) -> None:
-        address = await _address(process)
-        draining = asyncio.create_task(_drain(process))
+        address = await read_address(process)
+        draining = asyncio.create_task(drain(process))
         try:
             async with httpx2.AsyncClient(
                 base_url=address,
@@ -281,20 +280,6 @@ class OpenCodeDriver:
     def _client(self) -> httpx2.AsyncClient:
         assert self._http  # noqa: S101 - only used while ``run`` runs
         return self._http
-
-
-async def _address(process: ServerProcess) -> str:
-    """Wait until the server prints where it listens."""
-    while line := await process.output.readline():
-        if found := _ADDRESS.search(line):
-            return found[1].decode()
-    raise DriverError("OpenCode's server ended before it listened.")
-
-
-async def _drain(process: ServerProcess) -> None:
-    """Read what the server prints, so that it never blocks."""
-    while await process.output.read(65_536):
-        pass
 
 
 def _answers(answer: AgentAnswer, properties: Fields) -> list[list[str]]:
