@@ -211,7 +211,7 @@ def test_a_tmux_that_stands_still_holds_nobody_up(rookery: Rookery) -> None:
 
     with standing_still(rookery):
         done = []
-        for words in (["output", "one"], ["keys", "one", "up"]):
+        for words in (["screen", "one"], ["keys", "one", "up"]):
             since = monotonic()
             done.append(rookery.run(*words))
             assert monotonic() - since < ANSWERED, words

@@ -211,7 +211,7 @@ def test_while_nothing_can_be_made_in_the_home_words_wait(cold: Rookery, disk: D
         refused = cold.run(
             "start", "--agent", "demo", "--name", "two", "--wait", "--timeout", "20"
         )
-        unread = cold.run("output", "one")
+        unread = cold.run("screen", "one")
         step, status = cold.step(message)[0], cold.json("status")
     eventually(lambda: cold.step(message)[0] == "acknowledged")
 

@@ -138,7 +138,8 @@ def person(
     assert (PROGRAMS / request.param).exists(), "make agents installs it"
     # Codex runs programs of its home in a sandbox with a /dev of its own: its home must not be
     # in /dev/shm, where other temporary folders of a run may be.
-    with TemporaryDirectory(prefix="rookery-") as folder:
+    # What Claude has started may still write to its own while it is removed.
+    with TemporaryDirectory(prefix="rookery-", ignore_cleanup_errors=True) as folder:
         found = Person(cold, models.url, request.param, Path(folder))
         yield found
         found.leave()
