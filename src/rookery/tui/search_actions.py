@@ -20,10 +20,14 @@ class SearchActions(BoardScreen):
         # At once: the next key may be typed already, and belongs to the search.
         self.set_focus(self.search_line)
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        self.board.query = event.value
+    def on_input_changed(self) -> None:
+        # The text of now: the search may have been cleared since this change was reported.
+        if self.search_line.value == self.board.query:
+            return
+        self.board.query = self.search_line.value
         self.show_board()
-        self.table.move(-len(self.board.sessions))  # the best match comes first
+        if self.board.query:
+            self.table.move(-len(self.board.sessions))  # the best match comes first
 
     def on_input_submitted(self) -> None:
         self._leave_search()
@@ -34,9 +38,10 @@ class SearchActions(BoardScreen):
             self.clear_search()
 
     def clear_search(self) -> None:
-        self.search_line.value = ""
-        self.board.query = ""
+        """List all sessions again; the one that was found stays selected."""
+        self.search_line.value = self.board.query = ""
         self._leave_search()
+        self.show_board()
 
     def _leave_search(self) -> None:
         self.search_line.set_class(bool(self.board.query), "-open")

@@ -5,6 +5,7 @@ from textual.events import Key
 
 from rookery.model.errors import Answered, NotRunning
 from rookery.tui import dialogs
+from rookery.tui.dialogs import ARMING_DELAY_S
 from tests.support.tui import FakeDaemon, ShownApp, shown
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("I7")]
@@ -241,6 +242,22 @@ async def test_a_row_of_a_list_that_did_not_change_is_answered_at_once(
     async with shown(daemon, selected="api") as tui:
         await tui.press("j")
         await tui.until(lambda: _shown_request(tui) == "r2")
+        await tui.press("a")
+        await tui.until(lambda: daemon.posted)
+
+    assert [path[1] for path, _ in daemon.posted] == ["r2"]
+
+
+async def test_a_key_after_a_search_answers_the_session_that_was_found(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.ask("api", "r1")
+    daemon.add("web")
+    daemon.ask("web", "r2")
+    async with shown(daemon) as tui:
+        await tui.press("slash", *"web", "enter", "escape")
+        await tui.until(lambda: len(tui.main.table.order) == 2)
+        await tui.pilot.pause(ARMING_DELAY_S)
         await tui.press("a")
         await tui.until(lambda: daemon.posted)
 

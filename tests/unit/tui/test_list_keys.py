@@ -240,6 +240,19 @@ async def test_search_selects_the_best_match_and_escape_clears_it(daemon: FakeDa
         assert tui.main.table.has_focus
 
 
+@pytest.mark.parametrize("keys", [("enter", "escape"), ("escape",), ("backspace",) * 4])
+async def test_the_session_that_was_found_stays_selected_after_the_search(
+    daemon: FakeDaemon, keys: tuple[str, ...]
+) -> None:
+    async with shown(daemon) as tui:
+        await tui.press("slash", *"plnr")
+        await tui.press(*keys)
+        await tui.until(lambda: len(names(tui)) == 3)
+        await tui.pilot.pause(0.1)
+
+        assert tui.main.table.selected == "planner"
+
+
 async def test_tab_shows_conversation_screen_and_diff(daemon: FakeDaemon) -> None:
     turn = {"number": 1, "prompt": "Plan it", "answer": "I have a plan.", "how": "finished"}
     times = {"started_at": "2026-11-01T00:00:00Z", "ended_at": "2026-11-01T00:01:00Z"}
