@@ -186,7 +186,10 @@ class PickDialog(LeavableScreen[int | None]):
 
 
 class PageScreen(LeavableScreen[str | None]):
-    """Shows a page of text, such as the help; gives the pressed key of ``answers``, or None."""
+    """Shows a page of text, such as the help; gives the pressed key of ``answers``, or None.
+
+    The keys of ``answers`` apply once the user has scrolled to the end of the text.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,w,g,o,question_mark", "cancel", "close"),
@@ -194,6 +197,8 @@ class PageScreen(LeavableScreen[str | None]):
         Binding("up,k", "scroll(-1)", "up"),
         Binding("pagedown,space", "scroll(10)", "page down"),
         Binding("pageup", "scroll(-10)", "page up"),
+        Binding("home", "scroll(-100000)", "top"),
+        Binding("end", "scroll(100000)", "end"),
     ]
 
     def __init__(
@@ -201,7 +206,11 @@ class PageScreen(LeavableScreen[str | None]):
     ) -> None:
         super().__init__()
         self._heading, self._make, self._answers = title, make, answers
-        self._opened_at = monotonic()
+        self._opened_at, self._is_read = monotonic(), not answers
+
+    @property
+    def _pane(self) -> TextPane:
+        return self.query_one("#page", TextPane)
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog page"):
@@ -211,19 +220,33 @@ class PageScreen(LeavableScreen[str | None]):
 
     def on_mount(self) -> None:
         self.query_one("#dialog-title", LineBar).show(line(one_line(self._heading), "heading"))
-        keys = hints(*self._answers, ("j k", "scroll"), ("esc", "close"))
-        self.query_one("#dialog-keys", LineBar).show(keys)
-        self.query_one("#page", TextPane).show(self._make, from_start=True)
+        self._pane.show(self._make, from_start=True)
+        self.watch(self._pane, "scroll_y", self._note_read, init=False)
+        self._show_keys()
+        self.call_after_refresh(self._note_read)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._note_read)
+
+    def _note_read(self) -> None:
+        """Offer the answers once the last line was visible."""
+        if self._pane.size.height and self._pane.shows_end:
+            self._is_read = True
+            self._show_keys()
+
+    def _show_keys(self) -> None:
+        scroll = ("j k", "scroll")
+        keys = [*self._answers, scroll] if self._is_read else [("space", "more, then answer")]
+        self.query_one("#dialog-keys", LineBar).show(hints(*keys, ("esc", "close")))
 
     def on_key(self, event: events.Key) -> None:
         if event.character in {key for key, _ in self._answers}:
             event.stop()
-            if monotonic() - self._opened_at >= ARMING_DELAY_S:
+            if self._is_read and monotonic() - self._opened_at >= ARMING_DELAY_S:
                 self.leave(event.character)
 
     def action_scroll(self, lines: int) -> None:
-        pane = self.query_one("#page", TextPane)
-        pane.jump(pane.scroll_offset.y + lines)
+        self._pane.jump(self._pane.scroll_offset.y + lines)
 
     def action_cancel(self) -> None:
         self.leave(None)

@@ -85,7 +85,7 @@ class LineView(ScrollView):
             self.vertical_scrollbar.position = self.scroll_y
 
 
-class TextPane(LineView):
+class TextPane(LineView, can_focus=False):
     """Scrolls lines that are made for its width; with ``follows``, it stays at their end."""
 
     def __init__(self, *, id: str | None = None, follows: bool = True) -> None:  # noqa: A002
@@ -107,6 +107,11 @@ class TextPane(LineView):
     @property
     def line_count(self) -> int:
         return len(self._lines)
+
+    @property
+    def shows_end(self) -> bool:
+        """Return whether the last line is visible."""
+        return self.scroll_offset.y + self.size.height >= self.line_count
 
     def show(self, make: LineMaker, *, from_start: bool = False) -> None:
         """Show other lines; ``from_start`` scrolls to the top, with ``follows`` to the end."""

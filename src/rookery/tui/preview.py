@@ -82,10 +82,12 @@ class RequestCard(Vertical):
         self.tick()
         pane = self.query_one("#card-text", TextPane)
         lines = request_lines(shown.request, max(self._width, 1))
-        pane.styles.height = min(len(lines), max(room.height - 2, 1))
+        height = min(len(lines), max(room.height - 2, 1))
+        pane.styles.height = height
         if is_new:
             pane.show(partial(request_lines, shown.request), from_start=True)
-        self.query_one("#card-keys", LineBar).show(keys_line(shown.request))
+        keys = keys_line(shown.request, hidden_lines=len(lines) - height)
+        self.query_one("#card-keys", LineBar).show(keys)
 
     def tick(self) -> None:
         """Renew the title with the time that is left until the deadline."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rookery.client.permissions import QuestionInfo, RequestInfo
 from rookery.model.permissions import DIALOG
 from rookery.model.tool_inputs import telling
-from rookery.presentation.texts import one_line
+from rookery.presentation.texts import count, one_line
 from rookery.tui.answering import (
     MAX_KEYS,
     AnswerDraft,
@@ -82,11 +82,12 @@ def _options(question: QuestionInfo, chosen: list[int], width: int) -> Iterator[
             yield from paragraph(about, width, "faint", first=" " * 5, rest=" " * 5)
 
 
-def keys_line(request: RequestInfo) -> StyledLine:
-    """Return the keys that answer a request."""
+def keys_line(request: RequestInfo, *, hidden_lines: int = 0) -> StyledLine:
+    """Return the keys that answer a request, after the one that shows its hidden lines."""
+    more = [("o", f"… {count(hidden_lines, 'more line')}")] if hidden_lines else []
     return tuple(
         span
-        for key, label in answer_keys(request)
+        for key, label in [*more, *answer_keys(request)]
         for span in (Span(f" {key} ", "key"), Span(f" {label}  "))
     )
 
@@ -97,10 +98,10 @@ def answer_keys(request: RequestInfo) -> list[tuple[str, str]]:
     if can_allow(request):
         keys += [("a", "allow"), ("A", "for the session"), ("d", "deny")]
     if request.questions and request.takes_options:
-        count = min(max(len(each.options) for each in request.questions), MAX_KEYS)
-        if count:
+        last = min(max(len(each.options) for each in request.questions), MAX_KEYS)
+        if last:
             label = "choose" if takes_one_key(request) else "answer"
-            keys.append((f"1-{count}" if count > 1 else "1", label))
+            keys.append((f"1-{last}" if last > 1 else "1", label))
     if can_write(request):
         keys.append(("t", "answer in your words"))
     return keys or [("enter", "answer it in its terminal")]

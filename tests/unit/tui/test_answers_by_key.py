@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from textual.events import Key
 
@@ -320,6 +322,42 @@ async def test_a_request_that_does_not_fit_is_shown_whole_before_it_is_answered(
         await tui.shows("Allowed")
 
     assert len(daemon.posted) == 1
+
+
+async def test_no_key_answers_a_request_before_its_end_was_visible(
+    daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialogs, "ARMING_DELAY_S", 0.0)
+    script = "\n".join(f"step {number}" for number in range(30))
+    daemon.ask("api", "r1", input={"command": f"{script}\nrm -rf /"})
+    async with shown(daemon, size=(40, 20)) as tui:
+        await tui.press("a")
+        await tui.shows("space more, then answer")
+        assert "rm -rf /" not in tui.text
+        await tui.press("a", "A", "d")
+        assert "api asks" in tui.text
+
+        await tui.press("end")
+        await tui.shows("rm -rf /")
+        await tui.shows("a allow")
+        await tui.press("home", "a")
+        await tui.shows("Allowed")
+
+    assert daemon.posted == [(ANSWER, {"decision": "allow", "for_session": False})]
+
+
+async def test_the_card_says_how_many_lines_of_a_request_it_does_not_show(
+    daemon: FakeDaemon,
+) -> None:
+    script = "\n".join(f"step {number}" for number in range(30))
+    daemon.ask("api", "r1", input={"command": script})
+    async with shown(daemon) as tui:
+        await tui.until(lambda: re.search(r"o  … \d+ more lines   a  allow", tui.text))
+        visible = re.findall(r"^█ +step \d+$", tui.text, re.MULTILINE)
+        hidden = re.search(r"… (\d+) more", tui.text)
+
+    assert hidden is not None
+    assert len(visible) + int(hidden[1]) == 30
 
 
 async def test_an_answer_that_comes_too_late_says_so(daemon: FakeDaemon) -> None:
