@@ -47,7 +47,6 @@ EVERYTHING = TranscriptRange(ALWAYS, 10_000_000)
 
 COUNTED = "usage: in=100 out=20 cache_read=30 cache_write=40"
 URL = "http://127.0.0.1:42341/v1/responses"
-CHUNK = "Chunk ID: b7274d\nWall time: 0.0000 seconds"
 TOOL = b'"tokens": {}, "toolCalls": [5, {"name": 5, "args": {}}, {"name": "x"}]'
 
 CLAUDE = [
@@ -63,7 +62,7 @@ CLAUDE = [
 CODEX = [
     ("prompt", "usage: in=100 cache_read=30 cache_write=40 out=7;; bash: echo hi;; say: ran"),
     ("call", 'exec_command {"cmd": "echo hi"}'),
-    ("result", f"{CHUNK}\nProcess exited with code 0\nOriginal token count: 1\nOutput:\nhi"),
+    ("result", "hi"),
     ("words", "ran"),
     ("prompt", "usage: in=1000 out=300;; say: plain"),
     ("words", "plain"),
@@ -127,6 +126,31 @@ def test_a_call_whose_result_makes_no_sense_is_still_one() -> None:
 
     assert found
     assert told(found.passages) == [("call", "x {}")]
+
+
+@pytest.mark.parametrize(
+    ("output", "said", "failed"),
+    [
+        (
+            "Wall time: 0.1 seconds\nProcess exited with code 1\nOutput:\nls: no such file\n",
+            "Exit code 1\nls: no such file",
+            True,
+        ),
+        ("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nSuccess.\n", "Success.", False),
+        ("Wall time: 1 seconds\nProcess running with session ID 5\nOutput:\nup\n", "up", False),
+        ("Output:\nProcess exited with code 1", "Output:\nProcess exited with code 1", False),
+    ],
+)
+def test_the_output_of_a_command_of_codex_is_without_its_header(
+    output: str, said: str, *, failed: bool
+) -> None:
+    payload = {"type": "function_call_output", "output": output}
+    written_down = {"timestamp": NOW.isoformat(), "type": "response_item", "payload": payload}
+
+    found = read_line("codex", json.dumps(written_down).encode())
+
+    assert found
+    assert [(each.text, each.failed) for each in found.passages] == [(said, failed)]
 
 
 def line(text: str, *, at: float = 1, by: str = "assistant", **more: object) -> bytes:

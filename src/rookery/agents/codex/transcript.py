@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from typing import Literal
 
 from rookery.agents.shared.transcript_lines import format_call, result_of, text_of, token_count
 from rookery.ports.transcript import (
+    Kind,
     Line,
     PassageTexts,
     Tokens,
@@ -13,6 +16,14 @@ from rookery.ports.transcript import (
     Usage,
     UsageParser,
 )
+
+#: What Codex writes before the output of a command, and the exit code in it, which is missing
+#: while the command still runs.
+_HEADER = re.compile(
+    r"(?:(?:Chunk ID|Exit code|Wall time|Original token count|Total output lines): .*\n"
+    r"|Process .*\n)+Output:(?:\n|$)"
+)
+_EXIT_CODE = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)$", re.MULTILINE)
 
 
 def read(line: Line) -> PassageTexts:
@@ -29,13 +40,23 @@ def read(line: Line) -> PassageTexts:
         case {"type": "custom_tool_call", "name": str(name), "input": tool_input}:
             yield "call", format_call(name, tool_input)
         case {"type": "function_call_output" | "custom_tool_call_output", "output": output}:
-            yield "result", result_of(output)
+            yield _result(text_of(output))
         case {"type": "turn_aborted", "reason": str(reason)}:
             yield "interruption", reason
         case {"type": "task_complete", "error": {"message": str(text)}}:
             yield "error", text
         case _:
             return
+
+
+def _result(text: str) -> tuple[Kind | Literal["failure"], str]:
+    """Return the output of a call, and whether it failed."""
+    if not (header := _HEADER.match(text)):
+        return "result", result_of(text)
+    output, code = result_of(text[header.end() :]), _EXIT_CODE.search(header[0])
+    if code is None or code[1] == "0":
+        return "result", output
+    return "failure", f"Exit code {code[1]}\n{output}".strip()
 
 
 def _read_usage(line: Line) -> Usage | None:
