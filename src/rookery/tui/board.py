@@ -167,7 +167,7 @@ class Board:
     def _titles(self, session: ListedSession, projects: Mapping[str, str]) -> tuple[str, ...]:
         if self.grouping is Grouping.PROJECT:
             return (shown_folder(projects[session.id]),)
-        return session.tags[:1] or (UNTAGGED,)
+        return session.tags or (UNTAGGED,)
 
     def _block(self, sessions: Sequence[ListedSession]) -> Iterator[BoardSession]:
         if not self.is_tree:

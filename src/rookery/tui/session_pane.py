@@ -92,24 +92,23 @@ class SessionPane(LineView, can_focus=True):
 
     def _keep_selection(self) -> None:
         """Find the selected session in the new rows; if it is gone, take the nearest row."""
-        places = {
-            row.session.id: place
-            for place, row in enumerate(self._rows)
-            if isinstance(row, BoardSession)
-        }
-        if self.selected in places:
-            self._move_to(places[self.selected])
-        elif places:
-            nearest = min(places.values(), key=lambda each: abs(each - self._place))
-            self._move_to(nearest)
+        places = [at for at, row in enumerate(self._rows) if isinstance(row, BoardSession)]
+        # A session with several tags has a row in each of their groups.
+        its_own = [at for at in places if self._session_at(at) == self.selected]
+        if places:
+            self._move_to(min(its_own or places, key=lambda each: abs(each - self._place)))
         elif self.selected:
             self.selected, self._place = "", 0
             self.post_message(self.Selected(""))
 
+    def _session_at(self, place: int) -> str:
+        row = self._rows[place]
+        return row.session.id if isinstance(row, BoardSession) else ""
+
     def select(self, session: str) -> None:
         """Move the selection to the session with this id, if it is listed."""
-        for place, row in enumerate(self._rows):
-            if isinstance(row, BoardSession) and row.session.id == session:
+        for place in range(len(self._rows)):
+            if self._session_at(place) == session:
                 self._move_to(place)
                 return
 

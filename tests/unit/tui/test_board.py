@@ -86,6 +86,13 @@ def test_a_family_stands_where_its_most_urgent_member_would() -> None:
     assert shown(it) == ["parent", "  child", "orphan", "idle"]
 
 
+def test_a_session_is_in_the_group_of_each_of_its_tags() -> None:
+    it = board(made("a", tags=["front", "ui"]), made("b", tags=["ui"]), made("c"))
+    it.grouping = Grouping.TAG
+
+    assert shown(it) == ["[front 1]", "a", "[ui 2]", "a", "b", "[no tag 1]", "c"]
+
+
 def test_groups_are_in_the_order_of_their_most_urgent_session() -> None:
     it = board(
         made("a", project_path="/one"),

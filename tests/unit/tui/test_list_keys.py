@@ -206,6 +206,23 @@ async def test_b_groups_by_project_and_tag(daemon: FakeDaemon) -> None:
         assert "team 1" not in tui.text
 
 
+async def test_the_selection_passes_all_rows_of_a_session_with_several_tags(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.change("worker", tags=["front", "ui"])
+    daemon.change("planner", tags=["ui"])
+    async with shown(daemon) as tui:
+        await tui.press("b", "b")
+        assert tui.main.table.order == ("worker", "worker", "planner", "broken")
+        reached = []
+        for key in ("home", "j", "j", "j", "k", "k"):
+            await tui.press(key)
+            tui.main.show_board()  # as after any news
+            reached.append(tui.main.table.selected)
+
+        assert reached == ["worker", "worker", "planner", "broken", "planner", "worker"]
+
+
 async def test_capital_t_shows_families(daemon: FakeDaemon) -> None:
     async with shown(daemon) as tui:
         await tui.press("T")
