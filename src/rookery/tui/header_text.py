@@ -18,7 +18,9 @@ _COUNTED = (
     (Standing.NEEDS_YOU, "need you", "needs-you"),
     (Standing.FAILED, "failed", "failed"),
     (Standing.WORKING, "working", "working"),
+    (Standing.STARTING, "starting", "faint"),
     (Standing.IDLE, "idle", "faint"),
+    (Standing.CLOSING, "closing", "faint"),
 )
 
 #: Columns below which the header leaves out the name of the program and zero counts.

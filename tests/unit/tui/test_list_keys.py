@@ -37,6 +37,13 @@ async def test_sessions_that_need_the_user_come_first(daemon: FakeDaemon) -> Non
         assert "1 needs you  1 failed  1 idle" in tui.text
 
 
+async def test_the_header_counts_every_live_session(daemon: FakeDaemon) -> None:
+    daemon.add("new", status="starting", activity=None)
+    daemon.add("old", status="closing", activity=None)
+    async with shown(daemon) as tui:
+        assert "1 needs you  1 failed  1 starting  1 idle  1 closing" in tui.text
+
+
 async def test_keys_move_the_selection(daemon: FakeDaemon) -> None:
     async with shown(daemon) as tui:
         for key, expected in [
