@@ -9,7 +9,7 @@ from threading import Thread
 from typing import TypeVar
 
 from textual.message import Message
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen, ScreenResultCallbackType, ScreenResultType
 
 from rookery.client import Client
 from rookery.client.sessions import ListedSession
@@ -129,6 +129,15 @@ class BoardScreen(Screen[None]):
     def _fail(self, command_line: str, text: str, failed: Callable[[str], None]) -> None:
         self.say(text, command_line=command_line, style="failed")
         failed(text)
+
+    def open_found(
+        self,
+        dialog: ModalScreen[ScreenResultType],
+        then: ScreenResultCallbackType[ScreenResultType] | None = None,
+    ) -> None:
+        """Open what a call has found, unless another dialog was opened meanwhile."""
+        if self.app.screen is self:
+            self.app.push_screen(dialog, then)
 
     def on_call_done(self, message: CallDone) -> None:
         message.then()

@@ -98,7 +98,7 @@ class ListActions(BoardScreen):
             return graph_lines(sessions, list_listeners(daemon), list_relays(daemon).relays)
 
         def show(lines: list[StyledLine]) -> str:
-            self.app.push_screen(page("Who waits for whom", lines))
+            self.open_found(page("Who waits for whom", lines))
             return "Waits and relays."
 
         self.perform(command_lines.GRAPH, work, show)
@@ -124,7 +124,7 @@ class ListActions(BoardScreen):
             return self._copy("the last answer", answer)
         names = ["the last answer", *(f"code: {each.strip()[:60]}" for each in blocks)]
         dialog = PickDialog(f"Copy from {session.name}", names)
-        self.app.push_screen(dialog, partial(self._copy_one, [answer, *blocks]))
+        self.open_found(dialog, partial(self._copy_one, [answer, *blocks]))
         return ""
 
     def _copy_one(self, texts: list[str], place: int | None) -> None:

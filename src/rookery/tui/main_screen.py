@@ -60,6 +60,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
     def __init__(self, setup: TuiSetup) -> None:
         super().__init__(setup)
         self._down = ""  #: why the daemon does not answer
+        self._is_leaving = False
         self._is_loaded = False
         self._preview_timer: Timer | None = None
         self._read_timer: Timer | None = None
@@ -296,9 +297,10 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
         self.show_board()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable the keys of the list while the search line has the focus."""
+        """Disable the keys of the list while the search line has the focus, and on leaving."""
         self._note_presence()
-        return not self.search_line.has_focus
+        return not (self._is_leaving or self.search_line.has_focus)
 
     def action_quit(self) -> None:
+        self._is_leaving = True  # a dialog that is opened now could not be shown any more
         self.app.exit()

@@ -221,7 +221,7 @@ class SessionActions(BoardScreen):
 
             def show(evidence: EvidenceInfo) -> str:
                 make = partial(evidence_lines, evidence, datetime.now(UTC))
-                self.app.push_screen(PageScreen(f"Why {session.name}?", make))
+                self.open_found(PageScreen(f"Why {session.name}?", make))
                 return "The evidence for its state."
 
             self.perform(command_lines.why(session.name), work, show)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from textual.events import Key
 
 from rookery.model.errors import Answered
 from rookery.tui import main_screen
@@ -409,6 +410,16 @@ async def test_q_leaves_and_closes_the_streams(daemon: FakeDaemon) -> None:
         await tui.until(lambda: daemon.streams)
         await tui.press("q")
         await tui.until(lambda: not tui.app.is_running)
+    assert tui.app.return_code == 0
+
+
+async def test_keys_after_q_open_nothing(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        for key in "qsw":
+            tui.app.post_message(Key(key, key))
+        await tui.until(lambda: not tui.app.is_running)
+
+        assert len(tui.app.screen_stack) <= 1
     assert tui.app.return_code == 0
 
 

@@ -309,6 +309,32 @@ async def test_w_shows_the_evidence(daemon: FakeDaemon) -> None:
         await tui.shows("$ rookery why api")
 
 
+async def test_a_page_that_is_asked_for_twice_opens_once(daemon: FakeDaemon) -> None:
+    daemon.answers["sessions", "api", "why"] = {"session": daemon.sessions["api"]}
+    why = ("sessions", "api", "why")
+    async with shown(daemon) as tui:
+        # The second press comes before the first call has returned.
+        tui.main.action_why()
+        tui.main.action_why()
+        await tui.until(lambda: [path for path, _ in daemon.fetched].count(why) == 2)
+        await tui.shows("Why api?")
+        await tui.pilot.pause(0.1)
+
+        assert len(tui.app.screen_stack) == 2
+
+
+async def test_a_page_does_not_cover_a_dialog_that_was_opened_meanwhile(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.answers["sessions", "api", "why"] = {"session": daemon.sessions["api"]}
+    async with shown(daemon) as tui:
+        tui.main.action_why()
+        tui.main.action_send()
+        await tui.shows("The evidence for its state.")
+
+        assert isinstance(tui.app.screen, TextDialog)
+
+
 async def test_g_shows_who_waits_for_whom_and_relays(daemon: FakeDaemon) -> None:
     daemon.answers["listeners",] = {"listeners": [{"caller": "api", "target": "web"}]}
     members = [{"session": "web"}, {"session": "docs"}]
