@@ -129,7 +129,7 @@ class FakeDaemon(FakeClient):
             raise answer
         return answer
 
-    def _usual(self, path: tuple[str, ...], given: JsonDict) -> Any:  # noqa: ANN401, PLR0911 - a table
+    def _usual(self, path: tuple[str, ...], given: JsonDict) -> Any:  # noqa: ANN401, C901, PLR0911 - a table
         match path:
             case ("sessions",):
                 return self._listed(given)
@@ -145,6 +145,8 @@ class FakeDaemon(FakeClient):
                 return self.sessions[name]
             case ("sessions", _, "messages"):
                 return {"id": 1, "step": "pending"}
+            case ("messages", "1"):
+                return {"message": {"id": 1, "step": "submitted"}}
             case _:
                 return Answered("not-found", f"There is nothing at {path}")
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from rookery.client.decoding import read
-from rookery.client.messages import send_message
+from rookery.client.messages import MessageInfo, send_message
 from rookery.client.sessions import (
     EvidenceInfo,
     ListedSession,
@@ -28,6 +28,7 @@ from rookery.presentation.projects import project_folder
 from rookery.tui import command_lines
 from rookery.tui.board_screen import BoardScreen
 from rookery.tui.command_lines import NewSession
+from rookery.tui.departures import departures_text
 from rookery.tui.dialogs import ConfirmDialog, PageScreen, TextDialog
 from rookery.tui.evidence_text import evidence_lines
 from rookery.tui.start_dialog import StartDialog
@@ -65,11 +66,15 @@ class SessionActions(BoardScreen):
     def action_send(self) -> None:
         chosen = self.board.targets(self.table.selected)
         targets = [each for each in chosen if not each.ended_at]
-        if not targets:
-            if session := self._selected():
-                self.say(f"{session.name} has ended. Continue its conversation with r.")
-            return
-        self._ask_message(targets)
+        if targets:
+            self._ask_message(targets)
+        elif len(chosen) == 1:
+            # A dialog takes the text that may be typed already; as keys it would act.
+            self._ask_message_for_ended(chosen[0])
+        elif chosen:
+            self.say("All marked sessions have ended. Continue each conversation with r.")
+        else:
+            self._selected()
 
     def _ask_message(
         self, targets: Sequence[SessionInfo], *, text: str = "", problem: str = ""
@@ -78,16 +83,25 @@ class SessionActions(BoardScreen):
         dialog = TextDialog(f"Send to {names}", text=text, problem=problem)
         self.app.push_screen(dialog, partial(self._send_to, targets))
 
+    def _ask_message_for_ended(self, session: SessionInfo) -> None:
+        title = f"{session.name} has ended. Continue it with this message:"
+        self.app.push_screen(TextDialog(title), partial(self._continue_with, session))
+
+    def _continue_with(self, session: SessionInfo, text: str | None) -> None:
+        if text and text.strip():
+            self._continue(session, text, fork=False)
+
     def _send_to(self, targets: Sequence[SessionInfo], text: str | None) -> None:
         if not text or not text.strip():
             return
-        names = [each.name for each in targets]
         sent = list[SessionInfo]()
 
-        def work() -> None:
+        def work() -> str:
+            messages = list[MessageInfo]()
             for each in targets:
-                send_message(self.daemon, each.id, text)
+                messages.append(send_message(self.daemon, each.id, text))
                 sent.append(each)
+            return departures_text(self.daemon, sent, messages)
 
         def failed(problem: str) -> None:
             self.board.marked.difference_update(each.id for each in sent)
@@ -95,13 +109,13 @@ class SessionActions(BoardScreen):
             got = f" Sent to {', '.join(each.name for each in sent)}." if sent else ""
             self._ask_message(targets[len(sent) :], text=text, problem=problem + got)
 
-        line = command_lines.send(names, text)
-        self.perform(line, work, partial(self._sent, names), failed)
+        line = command_lines.send([each.name for each in targets], text)
+        self.perform(line, work, self._sent, failed)
 
-    def _sent(self, names: Sequence[str], done: None) -> str:
+    def _sent(self, what_became: str) -> str:
         self.board.marked.clear()
         self.show_board()
-        return f"Sent to {', '.join(names)}."
+        return what_became
 
     def action_new(self) -> None:
         sessions = [*self.board.sessions.values()][::-1]

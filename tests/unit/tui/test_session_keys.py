@@ -59,6 +59,29 @@ async def test_a_message_goes_to_all_marked_sessions(daemon: FakeDaemon) -> None
         assert tui.main.board.marked == set()
 
 
+async def test_a_message_that_waits_is_not_called_sent(daemon: FakeDaemon) -> None:
+    daemon.answers["sessions", "web", "messages"] = {"id": 17, "step": "pending"}
+    daemon.answers["messages", "17"] = {
+        "message": {"id": 17, "step": "pending"},
+        "session": {**daemon.sessions["web"], "activity": "working"},
+    }
+    async with shown(daemon, size=(140, 24)) as tui:
+        await tui.press("space", "space", "s", *"go", "enter")
+        await tui.shows("Sent to api. web: Queued (17): it is working; the message is")
+
+        assert tui.main.board.marked == set()
+
+
+async def test_a_message_whose_fate_is_unknown_is_not_sent_again(daemon: FakeDaemon) -> None:
+    daemon.answers["messages", "1"] = TimedOut("30 s.")
+    async with shown(daemon, selected="web") as tui:
+        await tui.press("s", *"go", "enter")
+        await tui.shows("web: Queued (1).")
+        assert len(tui.app.screen_stack) == 1
+
+    assert len(daemon.posted) == 1
+
+
 async def test_a_text_that_could_not_be_sent_is_asked_for_again_for_those_without_it(
     daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -467,15 +490,33 @@ async def test_a_terminal_that_cannot_be_given_away_is_said(daemon: FakeDaemon) 
         assert "This terminal cannot be given to another program." in tui.text
 
 
-async def test_no_text_is_asked_for_that_an_ended_session_cannot_get(
+async def test_a_message_for_an_ended_session_continues_its_conversation(
     daemon: FakeDaemon,
 ) -> None:
     daemon.add("api", ended_at="2026-11-01T00:00:00+00:00", status="failed")
     async with shown(daemon, selected="api") as tui:
-        await tui.press("s")
+        await tui.press("s", *"fix it")
+        await tui.shows("api has ended. Continue it with this message:")
+        assert daemon.posted == []
+        await tui.press("enter")
+        await tui.shows("$ rookery resume api 'fix it'")
 
-        assert "api has ended. Continue its conversation with r." in tui.text
+    (path, body), *others = daemon.posted
+    assert (path, body["fork"], body["prompt"]) == (
+        ("sessions", "api", "resume"),
+        False,
+        "fix it",
+    )
+    assert others == []
+
+
+async def test_an_ended_session_is_not_continued_without_a_message(daemon: FakeDaemon) -> None:
+    daemon.add("api", ended_at="2026-11-01T00:00:00+00:00", status="failed")
+    async with shown(daemon, selected="api") as tui:
+        await tui.press("s", "enter")
         assert len(tui.app.screen_stack) == 1
+
+    assert daemon.posted == []
 
 
 async def test_an_ended_session_is_not_attached(daemon: FakeDaemon) -> None:
