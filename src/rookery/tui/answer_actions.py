@@ -13,6 +13,7 @@ from rookery.client.permissions import (
     await_delivery,
     deny_request,
 )
+from rookery.model.sessions import ACP
 from rookery.presentation.answers import delivery_problem, given_answers, is_undelivered
 from rookery.tui import command_lines
 from rookery.tui.answer_dialog import AnswerDialog
@@ -20,6 +21,7 @@ from rookery.tui.answering import (
     AnswerDraft,
     can_allow,
     can_choose,
+    can_deny,
     can_write,
     takes_one_key,
 )
@@ -27,6 +29,10 @@ from rookery.tui.board_screen import BoardScreen, nothing
 from rookery.tui.dialogs import ARMING_DELAY_S, PageScreen, TextDialog
 from rookery.tui.request_text import answer_keys, request_lines
 from rookery.tui.session_view import asked
+from rookery.tui.styled import Span
+
+#: What the protocol does not carry, for the dialog that asks for a reason.
+NO_REASON_NOTE = "Over ACP, most requests are denied without it."
 
 
 class AnswerActions(BoardScreen):
@@ -124,12 +130,17 @@ class AnswerActions(BoardScreen):
         self._answer(request, make(request.id), "Allowed", work)
 
     def action_deny(self) -> None:
-        if request := self._whole_request():
+        request = self._whole_request()
+        if request and not can_deny(request):
+            self.say(f"It asks a question that cannot be denied. {_ways(request)}")
+        elif request:
             self._ask_reason(request)
 
     def _ask_reason(self, request: RequestInfo, problem: str = "", *, text: str = "") -> None:
         title = "Deny it. Reason for the agent (optional):"
-        dialog = TextDialog(title, text=text, problem=problem)
+        asker = self.board.sessions.get(request.session)
+        about = [(Span(NO_REASON_NOTE, "faint"),)] if asker and asker.runtime == ACP else []
+        dialog = TextDialog(title, about=about, text=text, problem=problem)
         self.app.push_screen(dialog, partial(self._deny, request))
 
     def _deny(self, request: RequestInfo, reason: str | None) -> None:

@@ -15,6 +15,11 @@ def can_allow(request: RequestInfo) -> bool:
     return request.kind == "permission"
 
 
+def can_deny(request: RequestInfo) -> bool:
+    """Return whether it can be denied: a question of a dialog has to be answered."""
+    return not (request.tool == DIALOG and request.kind == "question")
+
+
 def takes_one_key(request: RequestInfo) -> bool:
     """Return whether the number of one option answers the whole request."""
     return len(request.questions) == 1 and not request.questions[0].takes_several

@@ -87,6 +87,27 @@ async def test_a_denial_that_is_cancelled_answers_nothing(daemon: FakeDaemon) ->
     assert daemon.posted == []
 
 
+async def test_no_reason_is_asked_for_where_a_denial_is_refused(daemon: FakeDaemon) -> None:
+    daemon.ask("api", "r1", **{**QUESTION, "tool": "dialog"})
+    async with shown(daemon) as tui:
+        await tui.press("d")
+        await tui.shows("It asks a question that cannot be denied. Press 1-2 (choose).")
+        assert len(tui.app.screen_stack) == 1
+
+
+@pytest.mark.parametrize(("runtime", "is_noted"), [("acp", True), ("tmux", False)])
+async def test_the_dialog_says_where_a_reason_may_not_arrive(
+    daemon: FakeDaemon, runtime: str, *, is_noted: bool
+) -> None:
+    daemon.add("api", runtime=runtime)
+    daemon.ask("api", "r1")
+    async with shown(daemon) as tui:
+        await tui.press("d")
+        await tui.shows("Reason for the agent")
+
+        assert ("Over ACP, most requests are denied without it." in tui.text) is is_noted
+
+
 async def test_a_number_chooses_an_option(daemon: FakeDaemon) -> None:
     daemon.ask("api", "r1", **QUESTION)
     async with shown(daemon) as tui:
