@@ -62,7 +62,7 @@ def _has_place(db: Connection, plan: StartPlan) -> bool:
     if not has_place and not plan.start.driving.queue:
         raise LimitReached(
             f"{plan.limit} driven sessions. End one, raise limits.driven_sessions, or let it"
-            " wait for its place:  --queue"
+            " wait for its place:  rookery start --queue"
         )
     return has_place
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from rookery.client.live_views import ConversationInfo
+from rookery.client.sessions import SessionInfo
 from rookery.client.turns import TurnInfo
 from rookery.model.code_blocks import markdown_parts
 from rookery.presentation.denials import denial
@@ -33,7 +35,7 @@ class _ShownPart:
 
 def conversation_lines(conversation: ConversationInfo, width: int) -> list[StyledLine]:
     """Return the end of a conversation, wrapped to a width."""
-    lines: list[StyledLine] = []
+    lines = [*_earlier(conversation.session, width)]
     if conversation.omitted:
         lines += [line(f"({count(conversation.omitted, 'earlier turn')})", "faint"), line("")]
     before = ""
@@ -45,6 +47,15 @@ def conversation_lines(conversation: ConversationInfo, width: int) -> list[Style
     while lines and lines[-1] == line(""):
         lines.pop()
     return lines
+
+
+def _earlier(session: SessionInfo, width: int) -> Iterator[StyledLine]:
+    """Yield how to read the conversation that a session continues."""
+    if session.continues:
+        command = f"rookery logs {shlex.quote(session.name)} --whole"
+        text = f"It continues an earlier session. Show that, too:  {command}"
+        yield from paragraph(text, width, "faint")
+        yield line("")
 
 
 def _parts(conversation: ConversationInfo) -> Iterator[_ShownPart]:

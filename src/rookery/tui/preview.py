@@ -13,12 +13,12 @@ from textual.geometry import Size
 
 from rookery.client.live_views import ConversationInfo
 from rookery.client.permissions import RequestInfo
-from rookery.client.sessions import ListedSession
+from rookery.client.sessions import ListedSession, SessionInfo
 from rookery.presentation.cells import TAB_CELLS, cells
 from rookery.presentation.deadlines import at_deadline
 from rookery.presentation.diffs import DiffLineKind, kind_of_line
 from rookery.presentation.fallbacks import fallback_of
-from rookery.presentation.texts import one_line, plain
+from rookery.presentation.texts import as_sentence, one_line, plain
 from rookery.tui.conversation_text import conversation_lines
 from rookery.tui.painting import LineBar, TextPane
 from rookery.tui.preview_feed import PreviewContent, PreviewKind, PreviewNews, PreviewTarget
@@ -178,13 +178,20 @@ class Preview(Vertical):
 def _content_lines(content: PreviewContent, width: int) -> Sequence[StyledLine]:
     if isinstance(content, ConversationInfo):
         lines = conversation_lines(content, width - 1)
-        return lines or _note_lines("Nothing was said yet.", width)
+        return lines or _note_lines(_nothing_said(content.session), width)
     if isinstance(content, str):
         return [_diff_line(each) for each in plain(content).splitlines()]
     lines = [line(plain(each).rstrip()) for each in content]
     while lines and not lines[-1][0].text:
         lines.pop()
     return lines
+
+
+def _nothing_said(session: SessionInfo) -> str:
+    """Return the text of an empty conversation, with why its session has to wait."""
+    reason = session.reason if session.status == "starting" else ""
+    why = f" {as_sentence(reason[:1].upper() + reason[1:])}" if reason else ""
+    return f"Nothing was said yet.{why}"
 
 
 def _diff_line(text: str) -> StyledLine:

@@ -6,6 +6,7 @@ import pytest
 from textual.events import Key
 
 from rookery.model.errors import Answered
+from rookery.model.reason_texts import waits_for_place
 from rookery.tui import main_screen
 from rookery.tui.board import BoardSession
 from rookery.tui.dialogs import ARMING_DELAY_S
@@ -328,6 +329,13 @@ async def test_the_preview_follows_its_session(daemon: FakeDaemon) -> None:
         daemon.answers["sessions", "planner", "data"] = {"session": session, "turns": [turn]}
         daemon.tell("turn-started", "planner")
         await tui.shows("❯ More")
+
+
+async def test_the_preview_says_why_a_session_does_not_start_yet(daemon: FakeDaemon) -> None:
+    daemon.add("queued", status="starting", activity=None, reason=waits_for_place(3))
+    async with shown(daemon, selected="queued") as tui:
+        await tui.shows("Nothing was said yet. It waits for a place: 3 driven sessions are")
+        await tui.shows("to free a place.")
 
 
 async def test_the_preview_scrolls(daemon: FakeDaemon) -> None:

@@ -141,6 +141,14 @@ def test_one_earlier_turn_is_in_the_singular() -> None:
     assert text_of(conversation_lines(found, 40)) == "(1 earlier turn)"
 
 
+def test_a_conversation_that_continues_another_says_how_to_see_that_one() -> None:
+    found = read(ConversationInfo, {"session": made("api", continues="s-1")})
+
+    assert text_of(conversation_lines(found, 99)) == (
+        "It continues an earlier session. Show that, too:  rookery logs api --whole"
+    )
+
+
 def test_a_row_of_backticks_within_a_line_opens_no_block_of_code() -> None:
     turn = {"answer": "```x``` is\ntext", "started_at": AT, "ended_at": AT}
     found = read(ConversationInfo, {"turns": [turn]})
