@@ -228,6 +228,16 @@ async def test_a_form_whose_start_fails_stays_open_with_its_fields_and_the_whole
     assert [body["prompt"] for _, body in daemon.posted] == ["Fix it", "Fix it"]
 
 
+async def test_tab_passes_no_invisible_field_after_a_start_failed(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        tui.daemon.answers["sessions",] = Answered("agent-unknown", "There is no agent cla.")
+        await tui.press("n", "enter")
+        await tui.shows("There is no agent cla.")
+        await tui.press("tab")
+
+        assert tui.app.focused is tui.app.screen.query_one("#agent")
+
+
 async def test_the_form_names_a_folder_of_an_unknown_user(daemon: FakeDaemon) -> None:
     async with shown(daemon) as tui:
         await tui.press("n", *("shift+tab",) * 6, "ctrl+u", *"~no-user", *("tab",) * 6, "enter")
