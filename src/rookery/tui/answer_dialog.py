@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from rookery.tui.answering import AnswerDraft, can_write
-from rookery.tui.dialogs import TextDialog
+from rookery.tui.dialogs import TextDialog, text_cells
 from rookery.tui.keys import hints
 from rookery.tui.leavable_screen import LeavableScreen
 from rookery.tui.painting import LineBar, TextPane
@@ -73,8 +73,7 @@ class AnswerDialog(LeavableScreen[AnswerDraft | None]):
     def action_write(self) -> None:
         if not can_write(self._draft.request):
             return
-        width = min(self.app.size.width * 8 // 10, 90) - 4
-        about = [*paragraph(self._draft.question.text, width)]
+        about = [*paragraph(self._draft.question.text, text_cells(self.app.size.width))]
         self.app.push_screen(TextDialog("Your answer", about=about), self._take)
 
     def _take(self, text: str | None) -> None:

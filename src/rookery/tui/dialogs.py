@@ -30,6 +30,15 @@ ARMING_DELAY_S = 0.6
 #: Cells of a dialog beside its text: border and padding.
 _FRAME_CELLS = 4
 
+#: Columns below which a dialog has the whole width; it has 80 % of more, up to a maximum.
+_NARROW_COLUMNS, _MAX_DIALOG_COLUMNS = 60, 90
+
+
+def text_cells(columns: int) -> int:
+    """Return the width of the text of a dialog in a terminal with these columns."""
+    share = columns if columns < _NARROW_COLUMNS else columns * 8 // 10
+    return min(share, _MAX_DIALOG_COLUMNS) - _FRAME_CELLS
+
 
 class Composer(TextArea):
     """A field for a text of several lines; enter submits it."""
@@ -99,7 +108,7 @@ class TextDialog(LeavableScreen[str | None]):
     def _problem_lines(self) -> list[StyledLine]:
         if not self._problem:
             return []
-        width = min(self.app.size.width * 8 // 10, 90) - _FRAME_CELLS
+        width = text_cells(self.app.size.width)
         return [*paragraph(self._problem, width, "failed"), line("")]
 
     def on_key(self, event: events.Key) -> None:
@@ -135,7 +144,7 @@ class ConfirmDialog(LeavableScreen[bool]):
 
     def on_mount(self) -> None:
         about = self.query_one("#dialog-about", TextPane)
-        width = min(self.app.size.width * 8 // 10, 90) - _FRAME_CELLS
+        width = text_cells(self.app.size.width)
         lines = [*paragraph(self._question, width, "strong"), line("")]
         about.styles.height = len(lines)
         about.show(lambda room: lines, from_start=True)

@@ -9,7 +9,7 @@ from rookery.client.sessions import ListedSession
 from rookery.presentation.cells import cells, cut
 from rookery.presentation.states import Standing
 from rookery.tui.board import Board, BoardView, Grouping
-from rookery.tui.keys import hints
+from rookery.tui.keys import hints_within
 from rookery.tui.request_text import answer_keys
 from rookery.tui.styled import Span, StyledLine, width_of
 
@@ -81,11 +81,17 @@ def empty_hints(board: Board, *, down: str, is_loaded: bool) -> Sequence[str]:
     )
 
 
-def enter_hint(session: ListedSession | None, *, is_list: bool) -> str:
-    """Return what enter does; empty if the selected session has no terminal to attach to."""
+def first_keys(
+    session: ListedSession | None, *, is_list: bool, is_detail: bool
+) -> list[tuple[str, str]]:
+    """Return the keys that open and close the selected session, with their labels.
+
+    A session without a terminal cannot be attached to.
+    """
     if is_list:
-        return "details"
-    return "" if session and session.is_driven else "attach"
+        return [("enter", "details")]
+    attach = [] if session and session.is_driven else [("enter", "attach")]
+    return [("esc", "back"), *attach] if is_detail else attach
 
 
 def key_hints(
@@ -94,21 +100,15 @@ def key_hints(
     *,
     is_down: bool,
     width: int,
-    enter: str = "attach",
+    first: Sequence[tuple[str, str]],
 ) -> StyledLine:
     """Return the keys that are most useful now, as many as fit."""
     if is_down:
         pairs = [("u", "start the daemon"), ("q", "quit")]
+    elif not board.sessions:
+        pairs = [("n", "new"), ("?", "help"), ("q", "quit")]
     else:
-        opening = [("enter", enter)] if enter else []
-        pairs = [("?", "help"), *opening, ("s", "send"), ("n", "new"), ("/", "search")]
-        pairs += [("tab", "preview"), ("v", "view"), ("u", "next"), ("q", "quit")]
-        if request:
-            pairs = [*answer_keys(request), *pairs]
-        if not board.sessions:
-            pairs = [("n", "new"), ("?", "help"), ("q", "quit")]
-    shown: StyledLine = ()
-    for pair in dict(pairs).items():
-        if width_of(more := (*shown, *hints(pair))) <= width:
-            shown = more
-    return shown
+        answers = answer_keys(request) if request else []
+        pairs = [*answers, ("?", "help"), *first, ("s", "send"), ("n", "new"), ("/", "search")]
+        pairs += [("q", "quit"), ("tab", "preview"), ("v", "view"), ("u", "next")]
+    return hints_within(width, *pairs)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rookery.tui.styled import Span, StyledLine, line
+from rookery.presentation.cells import wrapped
+from rookery.tui.styled import Span, StyledLine, line, width_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,10 @@ KEYS: tuple[KeyAction, ...] = (
         "enter", "enter", "open", "attach; in a narrow terminal first the details", _MOVE
     ),
     KeyAction("a", "a", "allow", "allow the shown request", _ANSWER),
-    KeyAction("A", "A", "allow_for_session", "allow it for the rest of the session", _ANSWER),
-    KeyAction("d", "d", "deny", "deny it, with a reason if you like", _ANSWER),
+    KeyAction(
+        "A", "A", "allow_for_session", "allow the request for the rest of the session", _ANSWER
+    ),
+    KeyAction("d", "d", "deny", "deny the request, with a reason if you like", _ANSWER),
     *(
         KeyAction(str(n), "1-9" if n == 1 else "", f"choose({n})", "choose an option", _ANSWER)
         for n in range(1, 10)
@@ -65,7 +68,7 @@ KEYS: tuple[KeyAction, ...] = (
     KeyAction("g", "g", "graph", "who waits for whom, and relays", _LOOK),
     KeyAction("escape", "esc", "back", "close, clear the search, drop marks", _REST),
     KeyAction("ctrl+p", "^p", "", "all actions by name", _REST),
-    KeyAction("question_mark", "?", "help", "this page", _REST),
+    KeyAction("question_mark", "?", "help", "all keys", _REST),
     KeyAction("q", "q", "quit", "leave; agents keep running", _REST),
 )
 
@@ -73,12 +76,12 @@ KEYS: tuple[KeyAction, ...] = (
 _KEY_CELLS = 8
 
 
-def help_lines() -> list[StyledLine]:
+def help_lines(width: int) -> list[StyledLine]:
     """Return the page of all keys."""
-    return [*_help()]
+    return [*_help(width)]
 
 
-def _help() -> Iterator[StyledLine]:
+def _help(width: int) -> Iterator[StyledLine]:
     section = ""
     for each in KEYS:
         if not each.shown:
@@ -88,7 +91,18 @@ def _help() -> Iterator[StyledLine]:
                 yield line("")
             section = each.section
             yield line(section, "strong")
-        yield (Span(f"  {each.shown:<{_KEY_CELLS}}", "key"), Span(each.purpose))
+        key = f"  {each.shown:<{_KEY_CELLS}}"
+        for place, text in enumerate(wrapped(each.purpose, width - len(key))):
+            yield (Span(" " * len(key) if place else key, "key"), Span(text))
+
+
+def hints_within(width: int, *pairs: tuple[str, str]) -> StyledLine:
+    """Return keys with short labels for the bottom line, as many as fit."""
+    shown: StyledLine = ()
+    for pair in dict(pairs).items():
+        if width_of(more := (*shown, *hints(pair))) <= width:
+            shown = more
+    return shown
 
 
 def hints(*pairs: tuple[str, str]) -> StyledLine:

@@ -16,7 +16,7 @@ from rookery.tui import command_lines
 from rookery.tui.board import BoardView, Grouping
 from rookery.tui.board_screen import BoardScreen
 from rookery.tui.conversation_text import last_answer
-from rookery.tui.dialogs import PickDialog, page
+from rookery.tui.dialogs import PageScreen, PickDialog, page
 from rookery.tui.graph_text import graph_lines
 from rookery.tui.keys import help_lines
 from rookery.tui.preview_feed import MAX_CHARACTERS
@@ -104,7 +104,7 @@ class ListActions(BoardScreen):
         self.perform(command_lines.GRAPH, work, show)
 
     def action_help(self) -> None:
-        self.app.push_screen(page("Keys", help_lines()))
+        self.app.push_screen(PageScreen("Keys", help_lines))
 
     def action_copy(self) -> None:
         if session := self.session:

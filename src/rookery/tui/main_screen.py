@@ -20,7 +20,7 @@ from rookery.tui.answer_actions import AnswerActions
 from rookery.tui.board import BoardView
 from rookery.tui.board_screen import TuiSetup
 from rookery.tui.feed import DaemonDown, FeedNews
-from rookery.tui.header_text import empty_hints, enter_hint, header, key_hints
+from rookery.tui.header_text import empty_hints, first_keys, header, key_hints
 from rookery.tui.keys import KEYS
 from rookery.tui.list_actions import ListActions
 from rookery.tui.painting import LineBar
@@ -174,12 +174,13 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
     def _show_bars(self) -> None:
         width = self.size.width
         self.query_one("#header", LineBar).show(header(self.board, width, down=self._down))
-        is_list = self._is_single and not self._is_detail
+        is_detail = self._is_single and self._is_detail
+        is_list = self._is_single and not is_detail
         # Where the preview is visible, its card shows the keys of the request.
         request = self.board.request_of(self.table.selected) if is_list else None
-        enter = enter_hint(self.session, is_list=is_list)
+        first = first_keys(self.session, is_list=is_list, is_detail=is_detail)
         is_down = bool(self._down)
-        pairs = key_hints(request, self.board, is_down=is_down, width=width, enter=enter)
+        pairs = key_hints(request, self.board, is_down=is_down, width=width, first=first)
         self.query_one("#hints", LineBar).show(pairs)
 
     def _tick(self) -> None:

@@ -12,7 +12,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from rookery.tui.styled import StyledLine, line, text_of, width_of
+from rookery.tui.styled import StyledLine, fitting, line, text_of, width_of
 
 #: The terminal's own colours, so that light and dark terminals and 16 colours work. Each
 #: state can also be told by its sign or word: with NO_COLOR only bold, dim and reverse remain.
@@ -73,7 +73,8 @@ class LineBar(Widget):
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        return strip_of(self._line if y == 0 else (), self.size.width)
+        width = self.size.width
+        return strip_of(fitting(self._line, width) if y == 0 else (), width)
 
 
 class LineView(ScrollView):

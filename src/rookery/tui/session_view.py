@@ -111,15 +111,21 @@ def usage(session: ListedSession) -> str:
 
 
 def details(session: ListedSession, overlap: str = "") -> str:
-    """Return the line below a session's name, from its agent and runtime to usage and tags.
+    """Return the line below a session's name: its agent, usage, folders and tags.
 
-    ``overlap`` names the files that other sessions also change.
+    ``overlap`` names the files that other sessions also change. The end may be cut off: folders
+    come after what is nowhere else.
     """
-    model = "" if session.model == session.agent else session.model
-    agent = f"{session.agent} {model}".strip()
-    tags = " ".join(f"#{each}" for each in session.tags)
+    worktree = shown_folder(session.workspace.path) if session.workspace else ""
     parts = (
-        *(agent, runtime_text(session), overlap, folder(session), session.branch),
-        *(usage(session), tags),
+        *(_agent(session), runtime_text(session), overlap, usage(session), folder(session)),
+        *(session.branch, f"worktree {worktree}" if worktree else ""),
+        " ".join(f"#{each}" for each in session.tags),
     )
     return one_line(" · ".join(filter(None, parts)))
+
+
+def _agent(session: ListedSession) -> str:
+    """Return the agent and its model, whose name may begin with that of the agent."""
+    agent, model = session.agent, session.model
+    return model if model.startswith(agent) else f"{agent} {model}".strip()

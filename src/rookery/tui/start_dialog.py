@@ -15,8 +15,8 @@ from textual.widgets import Input
 from rookery.client.starts import AUTO_RUNTIME
 from rookery.model.sessions import ACP
 from rookery.tui.command_lines import NewSession
-from rookery.tui.dialogs import Composer, composer
-from rookery.tui.keys import hints
+from rookery.tui.dialogs import Composer, composer, text_cells
+from rookery.tui.keys import hints_within
 from rookery.tui.leavable_screen import LeavableScreen
 from rookery.tui.painting import LineBar, TextPane
 from rookery.tui.styled import Span, line, paragraph
@@ -101,8 +101,9 @@ class StartDialog(LeavableScreen[None]):
         for name, label in _LABELS.items():
             self.query_one(f"#label-{name}", LineBar).show((Span(label, "faint"),))
         self.query_one("#dialog-title", LineBar).show(line("New session", "heading"))
-        keys = hints(("enter", "next, then start"), ("tab", "field"), ("esc", "cancel"))
-        self.query_one("#dialog-keys", LineBar).show(keys)
+        keys = (("enter", "next, then start"), ("esc", "cancel"), ("tab", "field"))
+        shown = hints_within(text_cells(self.app.size.width), *keys, ("→", "complete"))
+        self.query_one("#dialog-keys", LineBar).show(shown)
         self.query_one("#dialog-about", TextPane).display = False
         self._offer_runtimes()
         self.query_one(Composer).focus()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from rookery.presentation.cells import cells, wrapped
+from rookery.presentation.cells import cells, cut, wrapped
 
 
 class Span(NamedTuple):
@@ -24,6 +24,20 @@ def line(text: str, style: str = "") -> StyledLine:
 
 def width_of(spans: StyledLine) -> int:
     return sum(cells(each.text) for each in spans)
+
+
+def fitting(spans: StyledLine, width: int) -> StyledLine:
+    """Return a line in at most ``width`` cells, with an ellipsis for text that is cut off."""
+    if cells("".join(each.text for each in spans).rstrip()) <= width:
+        return spans
+    shown, room = list[Span](), width
+    for each in spans:
+        if cells(each.text) >= room:  # a text that just fits leaves no cell for the ellipsis
+            shown.append(Span(cut(f"{each.text} ", room), each.style))
+            break
+        shown.append(each)
+        room -= cells(each.text)
+    return tuple(shown)
 
 
 def paragraph(

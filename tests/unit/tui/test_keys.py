@@ -34,3 +34,9 @@ def test_every_key_has_an_action(key: object) -> None:
     action = getattr(key, "action", "").partition("(")[0]
 
     assert callable(getattr(MainScreen, f"action_{action}"))
+
+
+def test_no_purpose_needs_the_one_before_it_to_be_understood() -> None:
+    purposes = [each.purpose for each in KEYS]
+
+    assert not [each for each in purposes if re.search(r"\b(it|this)\b", each.split(",")[0])]

@@ -364,6 +364,27 @@ async def test_a_narrow_terminal_shows_the_list_then_the_details(daemon: FakeDae
         await tui.shows("broken")
 
 
+async def test_the_details_say_how_to_go_back(daemon: FakeDaemon) -> None:
+    async with shown(daemon, size=(40, 20)) as tui:
+        assert "esc back" not in tui.text
+        await tui.press("enter")
+        await tui.shows("esc back  enter attach")
+
+
+async def test_the_keys_name_how_to_leave_at_80_columns(daemon: FakeDaemon) -> None:
+    async with shown(daemon) as tui:
+        await tui.shows("q quit")
+
+
+async def test_the_help_is_not_cut_in_a_narrow_terminal(daemon: FakeDaemon) -> None:
+    async with shown(daemon, size=(40, 90)) as tui:
+        await tui.press("question_mark")
+        await tui.shows("Answer what a session asks")
+        said = " ".join(tui.text.split())
+
+        assert all(each.purpose in said for each in KEYS if each.shown)
+
+
 async def test_a_request_that_is_not_visible_is_shown_before_it_is_allowed(
     daemon: FakeDaemon,
 ) -> None:

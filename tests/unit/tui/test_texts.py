@@ -23,7 +23,7 @@ from rookery.tui.preview import ShownRequest, deadline_text
 from rookery.tui.request_text import answer_keys, request_lines
 from rookery.tui.row_text import columns, row_line
 from rookery.tui.session_view import Extras, asked, details, what_it_does
-from rookery.tui.styled import text_of, width_of
+from rookery.tui.styled import Span, fitting, text_of, width_of
 from tests.support.cli import made
 
 pytestmark = pytest.mark.spec("I7")
@@ -358,9 +358,26 @@ def test_the_details_leave_out_what_is_unknown() -> None:
         runtime="observed",
     )
 
-    assert details(full) == "claude opus · observed · /repo · main · 999 tokens · $0.50 · #team"
+    assert details(full) == "claude opus · observed · 999 tokens · $0.50 · /repo · main · #team"
     assert details(session("b")) == "demo · /repo"
     assert details(session("c", runtime="acp")) == "demo · driven (acp) · /repo"
+
+
+def test_the_details_name_the_worktree_and_the_agent_once() -> None:
+    workspace = {"path": "/state/shop-1/fix", "repository": "/code/shop/.git"}
+    it = session("a", agent="claude", model="claude-opus-5", workspace=workspace, branch="fix")
+
+    assert details(it) == "claude-opus-5 · /code/shop · fix · worktree /state/shop-1/fix"
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [(9, "one  two "), (8, "one  two "), (7, "one  t…"), (5, "one …"), (4, "one…")],
+)
+def test_a_line_that_does_not_fit_ends_with_an_ellipsis(width: int, expected: str) -> None:
+    cut_line = fitting((Span("one "), Span(" two ")), width)
+
+    assert "".join(each.text for each in cut_line) == expected
 
 
 @pytest.mark.parametrize(
