@@ -14,6 +14,7 @@ from rookery.presentation.evidence import rules_warning
 from rookery.presentation.order import Rank, tree
 from rookery.presentation.projects import project_folders
 from rookery.presentation.states import Standing, standing
+from rookery.tui.feed import SessionsNews
 from rookery.tui.fuzzy import score
 from rookery.tui.row_order import RowOrder
 from rookery.tui.session_view import Extras, searched_text, shown_folder
@@ -87,6 +88,17 @@ class Board:
     #: The selected session, and the view and search in which it stays listed whatever happens
     #: to it: otherwise another session would be under the cursor when a key is pressed.
     _held: tuple[str, BoardView, str] = ("", BoardView.LIVE, "")
+
+    def take(self, news: SessionsNews) -> None:
+        """Take what the feed has fetched."""
+        if news.listed is not None and news.ids is None:
+            self.replace(news.listed)
+        elif news.listed is not None and news.ids is not None:
+            self.merge(news.listed, news.ids)
+        if news.requests is not None:
+            self.take_requests(news.requests)
+        if news.muted is not None:
+            self.muted = set(news.muted)
 
     def replace(self, listed: SessionList) -> None:
         """Take a complete list of sessions."""

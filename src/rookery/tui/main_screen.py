@@ -120,14 +120,7 @@ class MainScreen(AnswerActions, SessionActions, ListActions, SearchActions):
             return
         self._down, self._is_loaded = "", True
         self.board.selected = self.table.selected
-        if news.listed is not None and news.ids is None:
-            self.board.replace(news.listed)
-        elif news.listed is not None and news.ids is not None:
-            self.board.merge(news.listed, news.ids)
-        if news.requests is not None:
-            self.board.take_requests(news.requests)
-        if news.muted is not None:
-            self.board.muted = set(news.muted)
+        self.board.take(news)
         self.show_board()
         self.tell_trouble()
         if news.ids is None or self.table.selected in news.ids:
