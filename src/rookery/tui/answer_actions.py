@@ -13,6 +13,7 @@ from rookery.client.permissions import (
     await_delivery,
     deny_request,
 )
+from rookery.client.sessions import ListedSession
 from rookery.model.sessions import ACP
 from rookery.presentation.answers import delivery_problem, given_answers, is_undelivered
 from rookery.tui import command_lines
@@ -64,8 +65,7 @@ class AnswerActions(BoardScreen):
         session = self.session
         request = self.board.request_of(session.id) if session else None
         if session is None or request is None:
-            name = session.name if session else "No session"
-            self.say(f"{name} asks nothing that can be answered here.")
+            self.say(_why_no_request(session))
             return None
         shown = self.preview.card.shown
         if shown is None or shown.request.id != request.id or request.id in self._answered:
@@ -246,6 +246,15 @@ class AnswerActions(BoardScreen):
         given = given_answers(request)
         text = f"{word}: {asked(request)}" + (f" → {given}" if given else "")
         return f"{text}. {request.note}" if request.note else text
+
+
+def _why_no_request(session: ListedSession | None) -> str:
+    """Return why no key answers; a session asks until its agent has taken the answer."""
+    if session and session.is_asking:
+        return f"{session.name}: what it asked was answered, or is asked only in its terminal."
+    return (
+        f"{session.name if session else 'No session'} asks nothing that can be answered here."
+    )
 
 
 def _ways(request: RequestInfo) -> str:

@@ -458,6 +458,15 @@ async def test_keys_that_do_not_fit_say_which_do(daemon: FakeDaemon) -> None:
     assert daemon.posted == []
 
 
+async def test_a_key_says_that_the_request_of_a_session_that_still_asks_was_answered(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.change("api", activity="question", reason="Which?")
+    async with shown(daemon) as tui:
+        await tui.press("a")
+        await tui.shows("api: what it asked was answered, or is asked only in its terminal.")
+
+
 @pytest.mark.parametrize("key", ["a", "t"])
 async def test_no_key_refers_to_one_that_does_not_answer_either(
     daemon: FakeDaemon, key: str
