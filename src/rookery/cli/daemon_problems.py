@@ -5,18 +5,13 @@ from __future__ import annotations
 from rookery.cli.render import complain, say
 from rookery.client.daemon import StatusInfo
 from rookery.presentation.evidence import rules_warning
-from rookery.presentation.texts import count
+from rookery.presentation.next_steps import lost_hint
 
 
 def say_http_note(status: StatusInfo | None) -> None:
     """Print a note if HTTP is off, or not on the configured port."""
     if status and status.http_note:
         say(status.http_note)
-
-
-def lost_hint(lost: int) -> str:
-    """Return how many lost sessions can be resumed, and the command that does it."""
-    return f"{count(lost, 'lost session')} can be resumed:  rookery resume --lost"
 
 
 def say_lost(status: StatusInfo | None) -> None:

@@ -12,7 +12,6 @@ from msgspec import structs
 
 from rookery.cli.colour import colour_option
 from rookery.cli.completion import agent_names
-from rookery.cli.daemon_problems import lost_hint
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import (
     at_deadline,
@@ -30,6 +29,7 @@ from rookery.model.errors import AgentUnknown, BadInput
 from rookery.model.folders import is_within
 from rookery.presentation.deliveries import HELD
 from rookery.presentation.evidence import out_of_date, rules_warning
+from rookery.presentation.next_steps import lost_hint
 from rookery.presentation.order import ranked
 from rookery.presentation.projects import project_folders
 from rookery.presentation.states import Standing, is_left_out, standing

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import ListedSession, SessionInfo
+from rookery.presentation.texts import count
 
 #: Commands that are named for one session.
 MAX_STEPS = 4
@@ -65,3 +66,8 @@ def watch_command(session: SessionInfo, name: str) -> str:
     if session.ended_at:
         return f"rookery show {name}"
     return f"rookery {'follow' if session.is_driven else 'attach'} {name}"
+
+
+def lost_hint(lost: int) -> str:
+    """Return how many lost sessions can be resumed, and the command that does it."""
+    return f"{count(lost, 'lost session')} can be resumed:  rookery resume --lost"

@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import ListedSession, SessionList
 from rookery.presentation.evidence import rules_warning
+from rookery.presentation.next_steps import lost_hint
 from rookery.presentation.order import Rank, tree
 from rookery.presentation.projects import project_folders
 from rookery.presentation.states import Standing, standing
@@ -75,7 +76,8 @@ class Board:
     extras: Extras = field(default_factory=Extras)
     on_timeout: str = ""
     is_holding: bool = False
-    trouble: str = ""  #: why the list may be outdated, or rules, hooks or settings not apply
+    #: Why the list may be outdated, or rules, hooks or settings not apply, or what was lost.
+    trouble: str = ""
     marked: set[str] = field(default_factory=set)
     muted: set[str] = field(default_factory=set)  #: ids
     view: BoardView = BoardView.LIVE
@@ -130,7 +132,8 @@ class Board:
         self._held = self.selected, self.view, self.query
         self.on_timeout, self.is_holding = listed.on_timeout, listed.holding
         rules = rules_warning(listed.rules_problem) if listed.rules_problem else ""
-        problems = (listed.trouble, rules, listed.hooks_problem, listed.config_note)
+        lost = lost_hint(listed.lost) if listed.lost else ""
+        problems = (listed.trouble, rules, listed.hooks_problem, listed.config_note, lost)
         self.trouble = next(filter(None, problems), "")
 
     def take_requests(self, requests: Iterable[RequestInfo]) -> None:

@@ -44,6 +44,13 @@ def test_a_change_replaces_some_sessions_and_leaves_the_others() -> None:
     assert it.marked == {"a"}
 
 
+def test_lost_sessions_are_told_of_unless_something_is_wrong() -> None:
+    hint = "2 lost sessions can be resumed:  rookery resume --lost"
+
+    assert board(made("a"), lost=2).trouble == hint
+    assert board(made("a"), lost=2, hooks_problem="Hooks fail.").trouble == "Hooks fail."
+
+
 def test_a_session_in_a_worktree_is_grouped_with_its_repository() -> None:
     worktree = {"path": "/state/shop-1/fix", "repository": "/code/shop/.git"}
     it = board(
