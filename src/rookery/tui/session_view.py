@@ -111,16 +111,16 @@ def usage(session: ListedSession) -> str:
 
 
 def details(session: ListedSession, overlap: str = "") -> str:
-    """Return the line below a session's name: its agent, usage, folders and tags.
+    """Return the line below a session's name, from its agent and usage to its worktree.
 
-    ``overlap`` names the files that other sessions also change. The end may be cut off: folders
-    come after what is nowhere else.
+    ``overlap`` names the files that other sessions also change. What may be cut off, such as a
+    long folder, comes last.
     """
-    worktree = shown_folder(session.workspace.path) if session.workspace else ""
+    tags = " ".join(f"#{each}" for each in session.tags)
+    worktree = f"worktree {shown_folder(session.workspace.path)}" if session.workspace else ""
     parts = (
         *(_agent(session), runtime_text(session), overlap, usage(session), folder(session)),
-        *(session.branch, f"worktree {worktree}" if worktree else ""),
-        " ".join(f"#{each}" for each in session.tags),
+        *(session.branch, tags, worktree),
     )
     return one_line(" · ".join(filter(None, parts)))
 
