@@ -84,8 +84,9 @@ def test_gemini_in_daily_use(settings: Rookery) -> None:
     person.paste(str(draw(settings.project)))
     person.see("[Image")
     beside = person.send_behind("say: beside a picture")
+    begun = len(person.turns)
     person.type("what is this")
-    person.press("Enter")
+    person.press_until("Enter", lambda _: len(person.turns) > begun, each=ONCE)
     heard.append(person.hear(beside).answer)
 
     person.type("/clear")
@@ -143,8 +144,9 @@ def test_opencode_in_daily_use(settings: Rookery) -> None:
     person.paste(str(draw(settings.project)))
     person.see("[Image 1]")
     beside = person.send_behind("say: beside a picture")
+    begun = len(person.turns)
     person.type("what is this")
-    person.press("Enter")
+    person.press_until("Enter", lambda _: len(person.turns) > begun, each=ONCE)
     heard.append(person.hear(beside).answer)
 
     person.type("/new")
