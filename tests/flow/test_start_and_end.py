@@ -471,6 +471,25 @@ async def test_what_is_gone_after_a_restart_was_lost(
     assert (lost.status, lost.reason) == (Status.FAILED, "lost while the daemon was away")
 
 
+@pytest.mark.spec("A1", "K3")
+async def test_a_new_session_is_searched_for_only_if_it_may_have_been_started(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    class Counting(FakeRuntime):
+        searches = 0
+
+        async def find(self) -> Mapping[str, HeldProgram]:
+            Counting.searches += 1
+            return await super().find()
+
+    world = World(tmp_path, Counting)
+    async with running(database, world) as context:
+        before = Counting.searches
+        await context.start()
+
+    assert Counting.searches == before
+
+
 @pytest.mark.spec("A7")
 async def test_it_takes_two_looks_to_call_a_session_lost(
     database: ObservedDatabase, tmp_path: Path

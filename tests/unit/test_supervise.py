@@ -113,6 +113,31 @@ async def test_a_round_that_fails_does_not_end_the_rounds(clock: FakeClock) -> N
     assert work.runs >= 3
 
 
+@pytest.mark.spec("D3", "K4")
+async def test_time_asleep_is_put_off_although_that_fails_at_first(clock: FakeClock) -> None:
+    failures, put_off = [OSError("disk full")], list[timedelta]()
+
+    async def postpone(jump: timedelta) -> None:
+        if failures:
+            raise failures.pop()
+        put_off.append(jump)
+
+    async def expire() -> None:
+        pass
+
+    watch = partial(supervise.watch_deadlines, clock, postpone, expire, name="Deadlines")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        await clock.someone_sleeps()
+        clock.advance(3600)
+        for _ in range(3):
+            clock.skip()
+            await clock.someone_sleeps()
+        tasks.cancel_scope.cancel()
+
+    assert [round(each.total_seconds() / 3600) for each in put_off] == [1]
+
+
 async def test_contained_work_says_whether_it_was_done(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

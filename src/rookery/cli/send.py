@@ -19,9 +19,6 @@ from rookery.model.errors import NotRunning, TimedOut
 from rookery.presentation.deliveries import UrgentWay, delivery_text
 from rookery.presentation.texts import count
 
-#: Seconds for a message to leave; after that it is reported as waiting.
-DEPARTURE_TIMEOUT_S = 1.0
-
 #: Steps in which a message no longer waits.
 _LEFT = frozenset({"submitted", "acknowledged", "unsure", "failed", "withdrawn"})
 
@@ -99,7 +96,7 @@ def wait_for_departure(
 ) -> Departure:
     """Wait a moment for a message to leave."""
     try:
-        progress = await_departure(daemon, sent.id, timeout=DEPARTURE_TIMEOUT_S)
+        progress = await_departure(daemon, sent.id)
     except NotRunning:
         stopped = f"Queued ({sent.id}): the daemon has stopped. Start it:  rookery up"
         return Departure(sent, stopped, waits=True)

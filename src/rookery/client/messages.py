@@ -9,6 +9,9 @@ from rookery.client.sessions import SessionInfo
 from rookery.client.transport import Client
 from rookery.client.turns import MessageProgress, TurnInfo, Undelivered
 
+#: Seconds for a message to leave; after that it is reported as waiting.
+DEPARTURE_TIMEOUT_S = 1.0
+
 
 class MessageInfo(MessageProgress, frozen=True):
     id: int = 0
@@ -87,9 +90,9 @@ def send_message(
     return read(MessageInfo, daemon.post("sessions", session, "messages", words=words, **given))
 
 
-def await_departure(daemon: Client, message: int, *, timeout: float) -> DeliveryInfo:
-    """Wait until a message was sent, or until the reason why it waits is known."""
-    answer = daemon.get("messages", str(message), until="left", timeout=timeout)
+def await_departure(daemon: Client, message: int) -> DeliveryInfo:
+    """Wait a moment until a message was sent, or until the reason why it waits is known."""
+    answer = daemon.get("messages", str(message), until="left", timeout=DEPARTURE_TIMEOUT_S)
     return read(DeliveryInfo, answer)
 
 

@@ -113,7 +113,7 @@ class Expiry:
         since = self._ago(self.spans.driven_idle, gaps)
         for session in await self.database.read(partial(sessions.inactive, since=since)):
             if session.is_driven and session.activity is Activity.IDLE:
-                await self.database.write(partial(self._end_unless_expectant, session=session))
+                await self.database.write(partial(self._end_unless_it_waits, session=session))
 
     async def _end_unidentified(self, gaps: Sequence[ClockGap]) -> None:
         """End headless sessions known only by a start call, which any process can make.
@@ -142,8 +142,8 @@ class Expiry:
         elif not _was_active_since(db, session):
             self.journal.append(db, EndRequested(session.id, "idle"))
 
-    def _end_unless_expectant(self, db: Connection, session: Session) -> None:
-        """End a session unless news or a message will soon begin its next turn."""
+    def _end_unless_it_waits(self, db: Connection, session: Session) -> None:
+        """End a session unless it waits for others, or a message waits for it."""
         waits = listeners.targets_of(db, session.id)
         if not waits and not message_queue.waiting(db, [session.id]):
             self._end(db, session)

@@ -10,9 +10,6 @@ from rookery.client.sessions import SessionInfo
 from rookery.model.errors import RookeryError
 from rookery.presentation.deliveries import delivery_text
 
-#: Seconds for a message to leave; after that it is reported as waiting.
-DEPARTURE_TIMEOUT_S = 1.0
-
 #: Steps in which a message has reached its session.
 _ARRIVED = frozenset({"submitted", "acknowledged"})
 
@@ -34,7 +31,7 @@ def departures_text(
 def _problem(daemon: Client, sent: MessageInfo) -> str:
     """Return why a message has not arrived; empty if it has."""
     try:
-        now = await_departure(daemon, sent.id, timeout=DEPARTURE_TIMEOUT_S)
+        now = await_departure(daemon, sent.id)
     except RookeryError:  # it is sent: an error must not have the user send it again
         return f"Queued ({sent.id})."
     if now.message.step in _ARRIVED:

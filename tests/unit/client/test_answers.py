@@ -82,7 +82,7 @@ CALLS: Mapping[str, Callable[[Client], object]] = {
     "await_delivery": lambda to: permissions.await_delivery(
         to, permissions.RequestInfo(id="r1", delivery="due")
     ),
-    "await_departure": lambda to: messages.await_departure(to, 7, timeout=1.0),
+    "await_departure": lambda to: messages.await_departure(to, 7),
     "await_outcome": lambda to: messages.await_outcome(
         to, 7, timeout=1.0, known_since="2026-01-02T03:04:05+00:00"
     ),

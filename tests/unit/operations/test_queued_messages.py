@@ -22,7 +22,7 @@ from rookery.model.facts import (
 )
 from rookery.model.messages import Parcel, Step
 from rookery.startup.readers import READERS
-from rookery.store import message_batches
+from rookery.store import backlog, message_batches
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
@@ -166,6 +166,29 @@ async def test_a_message_is_sent_again_only_once_unless_its_copy_was_withdrawn(
 
     await desk.ask("withdraw", message=copy)
     assert (await desk.ask("resend", message=number)).id > copy
+
+
+@pytest.mark.spec("E6")
+async def test_the_answers_of_a_relay_are_not_sent_again(desk: Desk) -> None:
+    number = await send(desk)
+    relayed = "update messages set author = 'relay r1', kind = 'relay' where id = ?"
+    await desk.database.write(lambda db: db.execute(relayed, (number,)))
+    await desk.database.write(lambda db: desk.journal.append(db, SessionEnded(KID, "exit")))
+
+    with pytest.raises(CommandRefused, match="is from a relay"):
+        await desk.ask("resend", message=number)
+
+
+@pytest.mark.spec("E6", "K5")
+async def test_the_messages_of_others_hide_none_of_a_sessions_own(desk: Desk) -> None:
+    own = await send(desk)
+    for _ in range(3):
+        await desk.ask("send", session=WEB, words="Hello.")
+
+    def newest(db: Connection) -> list[int]:
+        return [each.message for each in backlog.letters(db, {KID}, last=1)]
+
+    assert await desk.database.read(newest) == [own]
 
 
 @pytest.mark.parametrize("fact", [SessionEnded(KID, "exit"), EndRequested(KID, "person")])

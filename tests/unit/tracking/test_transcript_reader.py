@@ -237,7 +237,10 @@ def test_the_result_of_a_call_that_failed_says_so(tmp_path: Path) -> None:
 
 
 def test_what_a_program_says_to_itself_is_not_returned(tmp_path: Path) -> None:
-    hidden = [line("x", isMeta=True), line("x", isSidechain=True)]
+    hidden = [
+        *(line("x", isMeta=True), line("x", isSidechain=True)),
+        line("API Error: 400", isSidechain=True, isApiErrorMessage=True),
+    ]
     path = written(tmp_path, *hidden, line("said", at=2))
 
     assert texts(path, EVERYTHING) == ["said"]
