@@ -12,7 +12,7 @@ from sqlite3 import Connection
 import anyio
 import pytest
 
-from rookery.model.errors import RuntimeFailed
+from rookery.model.errors import RuntimeFailed, ScreenUnread
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.names import checked
@@ -488,6 +488,24 @@ async def test_a_new_session_is_searched_for_only_if_it_may_have_been_started(
         await context.start()
 
     assert Counting.searches == before
+
+
+@pytest.mark.spec("A3", "A5", "K4")
+async def test_a_start_fails_at_its_deadline_although_its_screen_cannot_be_read(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    class Unreadable(FakeRuntime):
+        async def read(self, session: SessionId, *, history: bool = False) -> tuple[str, ...]:
+            raise ScreenUnread
+
+    world = World(tmp_path, Unreadable)
+    world.runtime.manner = Manner(comes_up=False)
+    async with running(database, world) as context:
+        session = await context.start("Build it.")
+        await context.pass_time(DEADLINES.start)
+
+        over = await context.session(session)
+    assert (over.status, over.reason) == (Status.FAILED, "it did not come up within 60 s")
 
 
 @pytest.mark.spec("A7")

@@ -397,10 +397,10 @@ async def test_a_program_that_closes_its_input_fails_the_turn_that_it_cannot_get
     tmp_path: Path,
 ) -> None:
     closes = """if message.get("method") == "session/new":
-        import os, time
+        import os, signal
         os.close(0)
         print(json.dumps(dict(id=message["id"], result=next(answers)["result"])), flush=True)
-        time.sleep(100)
+        signal.pause()
     if "id" in message:"""
     script = _ANSWERS.format(answers=[_HELLO, _NEW]).replace('if "id" in message:', closes)
     async with program(tmp_path, script) as session:
