@@ -462,12 +462,14 @@ async def test_those_who_wait_long_are_looked_after_at_every_check(
         clock.advance(59)
         await database.rest()
         early = await database.read(listeners.known)
+        rung = database.bells.of_work()
         clock.advance(1)
         await database.rest()
         late = await database.read(listeners.known)
         tasks.cancel_scope.cancel()
 
     assert (len(early), late) == (1, [])
+    assert rung.is_set(), "the message is delivered at once"
 
 
 def test_a_listener_hears_nothing_older_than_itself(office: Office) -> None:
